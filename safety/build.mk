@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# The safety kit: tools for kernel modules.  Each tool has its own build.mk next to
-# its sources, which uses what is defined here.
+# The safety kit: tools for kernel modules. Each tool's build.mk, next to its sources, uses the
+# rules defined here.
 #
-# All that is built for a kernel is below SAFETY_OUT, a directory for each module:
+# Everything built for a kernel is below SAFETY_OUT, in one directory for each module:
 #
 #   kefence/kefence.ko             a tool's own, from safety/kefence
 #   ecryptfs/ecryptfs.ko           a third party's, from the kernel's source
@@ -11,11 +11,11 @@
 
 SAFETY_OUT := $(BUILD)/safety-$(KREL)
 
-# Of a directory's name, ecryptfs+kefence+kgcc: the module, and the tools.
+# The module and the tools in a directory's name such as ecryptfs+kefence+kgcc.
 safety_name = $(firstword $(subst +, ,$(1)))
 safety_tools = $(wordlist 2,9,$(subst +, ,$(1)))
 
-# What has to be there first: a tool has a list of what it exports.
+# Prerequisites: the lists of symbols that the tools export.
 safety_needs = $(KTREE)/complete $(foreach tool,$(1),$(SAFETY_OUT)/$(tool)/$(tool).ko)
 
 # $(call safety_build,SOURCE[,SETTINGS]): the recipe of a module.
@@ -59,9 +59,9 @@ $(KMODULE): private export SAFETY_BUILT = $(abspath $(SAFETY_OUT))
 # -- syscript.ko with each tool, under its own guest tests ----------------------
 
 SAFETY_KIT := kgcc kefence evmon
-# Some of them: make test-safety-syscript SYSCRIPT_TESTS=tests/vm/test_engine.py
+# To run some of the tests: make test-safety-syscript SYSCRIPT_TESTS=tests/vm/test_engine.py
 SYSCRIPT_TESTS ?= tests/vm tests/unit
-# Seconds for those of one tool.
+# Time limit in seconds for the tests of one tool.
 SYSCRIPT_TIME ?= 10800
 
 .PHONY: test-safety-syscript
@@ -74,7 +74,7 @@ test-safety-syscript:
 
 # -- tests ---------------------------------------------------------------------
 
-# Seconds for the guest tests of one kernel.
+# Time limit in seconds for the guest tests of one kernel.
 SAFETY_TIME ?= 2700
 
 .PHONY: safety safety-tests test-safety

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reports of the kit's tools in the kernel's log, with files and lines: TOOL report."""
+"""Show the tools' reports in the kernel's log with files and lines: TOOL report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from symbols import Modules
 
-# Headers of accesses that faulted: the place below is the instruction's.  All others are what a
-# call returns to, which may be another line's.
+# Headers of faulting accesses: the place below is the instruction itself. Elsewhere it is a return
+# address, which may belong to the next line.
 FAULTED = {"kefence": re.compile(r": (?:read|write)(?: at offset|, (?!seen ))")}
 
 
 class UsageError(Exception):
-    """What is asked for cannot be had; the text says what to do."""
+    """The request cannot be served; the text says what to do."""
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Report:
 def reports(tool: str, log: str, modules: Modules) -> list[Report]:
     """A tool's violations in a kernel log, with source lines.
 
-    Each is a header and lines with the same number; of two loads of a tool, which both
-    begin with 1, the later one is a report of its own.
+    Each is a header and lines with the same number. If a tool was loaded twice, numbers begin again
+    at 1, and the later report counts as another one.
     """
     header = re.compile(rf"{tool}: violation: (?P<what>.*) \[(?P<number>\d+)\]$")
     line_of = re.compile(rf"{tool}: \[(?P<number>\d+)\] (?P<text>.*)$")

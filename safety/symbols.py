@@ -36,22 +36,22 @@ def run(*argv: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Module:
-    """A module's file with its debug information."""
+    """A module's file and its debug information."""
 
     path: Path
 
     @cached_property
     def functions(self) -> dict[str, list[tuple[str, int, int]]]:
-        """Section, address and size of each function; static ones share names."""
+        """Section, address and size by function name; static functions may share one."""
         found: dict[str, list[tuple[str, int, int]]] = {}
         for name, value, size, section in SYMBOL.findall(run("nm", "-f", "sysv", self.path)):
             found.setdefault(name, []).append((section, int(value, 16), int(size or "0", 16)))
         return found
 
     def lines(self, symbol: str, offset: int, size: int) -> list[str]:
-        """file:line, and those that it is inlined in; [] if it is not known."""
+        """file:line of the place and of its inlined callers; [] if unknown."""
         for section, start, length in self.functions.get(symbol, []):
-            # What the kernel prints goes to the next symbol, padding included.
+            # The kernel's symbol sizes include padding up to the next symbol.
             if length <= size and offset < size:
                 text = run(
                     *("addr2line", "-i", "-e", self.path, "-j", section, hex(start + offset))
@@ -61,7 +61,7 @@ class Module:
 
 
 def files_below(top: Path, depth: int | None = None) -> Iterable[Path]:
-    """Modules' files in a directory, and so many levels below it."""
+    """Module files below a directory, at most `depth` levels down."""
     for path, directories, names in os.walk(top):
         directories.sort()
         if depth is not None and len(Path(path).relative_to(top).parts) >= depth:
@@ -71,25 +71,25 @@ def files_below(top: Path, depth: int | None = None) -> Iterable[Path]:
 
 @dataclass
 class Modules:
-    """Where modules' files are looked for: those given, here, and the kernel's own."""
+    """Search path of module files: those given, the current directory, and the kernel's own."""
 
     release: str
     given: list[Path] = field(default_factory=list)
-    # Whose own frames nobody asks for: the tool's.
+    # The tool whose own frames are skipped.
     tool: str = ""
-    # Why places have no file and line.
+    # Reasons why places have no file and line.
     problems: set[str] = field(default_factory=set)
 
     def files(self) -> Iterable[Path]:
         for path in self.given:
             yield from [path] if path.is_file() else files_below(path)
-        # One may stand at the top of anything.
+        # The current directory may be the root of a large tree: two levels only.
         yield from files_below(Path.cwd(), depth=2)
         yield from files_below(Path("/lib/modules", self.release))
 
     @cached_property
     def modules(self) -> dict[str, Module]:
-        """By name; the first one found wins."""
+        """Modules by name; the first file found wins."""
         found: dict[str, Module] = {}
         for path in self.files():
             found.setdefault(path.stem.replace("-", "_"), Module(path))
@@ -121,13 +121,13 @@ class Modules:
 
 
 def short(line: str) -> str:
-    """Without the directories that say nothing about a module's source."""
+    """The path without directories that say nothing about the module's source."""
     path = Path(line)
     return line if len(path.parts) < 3 or not path.is_absolute() else "/".join(path.parts[-2:])
 
 
 def table(header: list[str], rows: list[list[str]], left: int = 1) -> str:
-    """For people: the first columns to the left, the others to the right."""
+    """A text table: the first columns left-aligned, the others right-aligned."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     lines = []
     for row in [header, *rows]:

@@ -3,10 +3,10 @@
 """Measure what the tools of the safety kit cost a module of the kernel's own source.
 
 eCryptfs over a tmpfs and ReiserFS in a file there, by a loop device, from the kernel's
-own source, as they are and built with each tool.  A ratio is with the tool over without,
-of the same round; all rounds are of one boot, on one CPU.  With --icount the guest
-counts instructions instead of time, those of all tasks; system time is then all but
-what the workload's processes execute themselves, which is counted once.
+own source, unmodified and built with each tool. A ratio compares a run with the tool to the plain
+run of the same round; all rounds are made in one boot, on one CPU. With --icount the guest counts
+instructions instead of time, those of all tasks. System time is then the total minus the workload's
+user instructions, which are counted once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INSIDE = ["build/venv/bin/python3", "safety/bench/inside.py"]
 
 
 class Ratio(NamedTuple):
-    """Of what, and what it has to stay within and should reach; 0: only shown."""
+    """What is measured, its upper bound and its target; 0: only shown."""
 
     what: str
     workload: str
@@ -61,7 +61,7 @@ RATIOS = {
         "KGCC, proven sites off, compile", "compile", "kgcc_off", 1.03, 1.01, "system"
     ),
 }
-# The same over the other file system, as far as it is measured there.
+# The same measurements over the second file system, where it has them.
 ON_REISERFS = (
     *("kefence.compile", "kefence.mix", "evmon.compile", "evmon.mix"),
     *("kgcc.compile.elapsed", "kgcc.compile.system", "kgcc.mix.elapsed", "kgcc.mix.system"),
@@ -69,13 +69,13 @@ ON_REISERFS = (
 RATIOS |= {
     f"reiserfs.{name}": RATIOS[name]._replace(file_system="reiserfs") for name in ON_REISERFS
 }
-# Three times as many events in the same time: eCryptfs's bound says nothing of it.
+# ReiserFS emits three times as many events per second, so eCryptfs's bound does not apply.
 RATIOS["reiserfs.evmon.mix"] = RATIOS["reiserfs.evmon.mix"]._replace(at_most=0, aim=0)
 # Nearly all of the mix is ReiserFS's own code there, so elapsed time has system time's bound.
 RATIOS["reiserfs.kgcc.mix.elapsed"] = RATIOS["reiserfs.kgcc.mix.elapsed"]._replace(at_most=2.5)
 COUNTED = ("objects", "guarded", "pages at most", "bytes each", "events", "lost", "sites", "on")
 COUNTED += ("shadow KiB",)
-# A section of a module that is loaded: its size, and its flags.
+# A section of a loadable module: its size and flags.
 SECTION = re.compile(r"^ *\[ *\d+\] \S+ +\w+ +\w+ \w+ (\w+) \w+ +(\w*A\w*) ", re.MULTILINE)
 
 
@@ -85,7 +85,7 @@ def ratio(seen: list[dict[str, Any]], key: Ratio) -> dict[str, Any]:
 
 
 def sizes(module: Path) -> dict[str, int]:
-    """Bytes of its code, and of all else that it has in memory."""
+    """Bytes of its code, and of everything else that it has in memory."""
     command = ["readelf", "-SW", module]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = {"text": 0, "data": 0}
@@ -95,7 +95,7 @@ def sizes(module: Path) -> dict[str, int]:
 
 
 def growth(kernel: str) -> dict[str, dict[str, dict[str, int]]]:
-    """Of file systems as they are and with KGCC: what the compiler made of them."""
+    """How much KGCC enlarges each file system's code."""
     built = ROOT / "build" / f"safety-{release_of(kernel)}"
     names = {name: f"{name}/{name}.ko" for name in ("ecryptfs", "reiserfs")}
     return {
@@ -106,21 +106,21 @@ def growth(kernel: str) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def as_counted(seen: list[dict[str, Any]], user: dict[str, float]) -> None:
-    """Its clock jumps over idle time, and ticks are too few to tell system time."""
+    """An icount guest's clock skips idle time and has too few ticks to tell system time."""
     for name, sample in ((name, sample) for found in seen for name, sample in found.items()):
         sample["elapsed"] = sample["cpu"]
         sample["system"] = sample["cpu"] - user[name.split()[1]]
 
 
 def user_seconds(kernel: str) -> dict[str, float]:
-    """What each workload's processes execute themselves, whatever is below them."""
+    """User time of each workload's processes, whichever file system and tool is below."""
     workloads = sorted({key.workload for key in RATIOS.values()})
     return {w: counted.user_instructions(kernel, "ecryptfs", w, "plain") / 1e9 for w in workloads}
 
 
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--timeout", "3600", "--icount" if icount else "--fair"]
-    # One CPU: a logger on another one would cost nothing, and seem to.
+    # One CPU: on a second one a logger would appear to cost nothing.
     options += ["--cpus", "1"]
     raw = results.in_guest(options, [*INSIDE, "rounds", str(rounds)], module=False)
     seen = raw["rounds"]
@@ -133,7 +133,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
 
 
 def meanwhile(result: dict[str, Any], key: Ratio) -> str:
-    """What the tool did."""
+    """What the tool counted during the measurement."""
     last = result["rounds"][-1][key.sample(key.variant)]
     return ", ".join(f"{last[name]} {name}" for name in COUNTED if name in last)
 

@@ -33,7 +33,7 @@ bench-safety-kasan-icount: deps safety-tests
 
 # -- user space ---------------------------------------------------------------------
 
-# memcached with checks that compilers have, for what `kgcc --user` would be.
+# memcached built with the compiler's own checks, to judge a possible `kgcc --user`.
 USER_FLAGS_plain :=
 USER_FLAGS_asan := -fsanitize=address
 USER_FLAGS_asan_bounds := -fsanitize=address,bounds

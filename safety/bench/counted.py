@@ -24,7 +24,7 @@ COMMAND = ["build/venv/bin/python3", "safety/bench/inside.py", "count"]
 
 
 def profile(kernel: str, *sample: str) -> dict[str, Any]:
-    """In the form of icount.py's."""
+    """The profile in icount.py's format."""
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as directory:
         options = ["-k", kernel, "--timeout", "3600", "--profile", directory]
         results.run_in_guest(options, [*COMMAND, *sample], module=False)

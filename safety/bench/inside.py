@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The guest's part of bench.py: file systems as they are, and built with each tool.
+"""The guest's part of bench.py: file systems unmodified and built with each tool.
 
 usage: inside.py rounds N [VARIANT...]
        inside.py count FILE_SYSTEM WORKLOAD VARIANT
 
-The first prints JSON.  The second does it once, between marks of vm/profile's, and
-leaves the modules loaded, for their symbols.
+The first prints JSON. The second runs one sample once, between vm/profile's marks, and leaves the
+modules loaded so that their symbols can be resolved.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ import reiserfs  # noqa: E402
 from kernevents import Kernevents  # noqa: E402
 from modules_in_guest import insmod, path_of, rmmod  # noqa: E402
 
-# What each CPU did other than idle, in ns, a task's share when it gives the CPU up.
+# ns that each CPU was not idle; a task's time is added when it leaves the CPU.
 SCHEDSTAT = Path("/proc/schedstat")
 INSTANCES = Path("/sys/kernel/tracing/instances")
 EVENT = Path("events", "evmon", "evmon_event", "enable")
 BATCHES = Path("events", "evmon", "evmon_batch", "enable")
-# A ring that has room for all events, as evmon-log's.
+# The ring is large enough for all events, like evmon-log's.
 LOG_KIB = 4096
 # Seconds.
 SETTLED = 1
 
 # -- what is done over it ----------------------------------------------------------
 
-# HdrHistogram_c, as the registry has it.
+# HdrHistogram_c, as published in its registry.
 PACKAGE = ROOT / "build" / "vendor" / "hdrhistogram-c" / "HdrHistogram_c" / "src"
 
 POSTMARK = """\
@@ -64,8 +64,8 @@ quit
 """
 
 
-# What is run lies in a tmpfs, with all that it reads: to look up a name in this
-# machine's files is to wait for the machine, while the kernel does other things.
+# Programs and all that they read lie in a tmpfs: looking up a name in the host's files waits
+# for the host, while the kernel does other work.
 WORKSHOP = Path("/tmp/workshop")
 CC = Path(shutil.which("cc") or "cc").resolve()
 CFLAGS = ["-std=gnu99", "-O2", "-fPIC"]
@@ -99,11 +99,11 @@ def set_up_workshop() -> None:
 
 
 def run(name: str, *arguments: str | Path, text: str = "") -> str:
-    """Run a program there; what it says."""
+    """Run a program in the workshop and return its output."""
     inside = [
         f"/{arg.relative_to(WORKSHOP)}" if isinstance(arg, Path) else arg for arg in arguments
     ]
-    # Not by preexec_fn, which forks: then the size of this process is measured as well.
+    # preexec_fn would fork, which makes the cost depend on the size of this process.
     command = [WORKSHOP / "busybox", "chroot", WORKSHOP, shutil.which(name) or name, *inside]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -113,7 +113,7 @@ def run(name: str, *arguments: str | Path, text: str = "") -> str:
 
 @contextmanager
 def compiling(top: Path) -> Iterator[Callable[[], str]]:
-    """Compile a package; what comes out has to be the same whatever is below it."""
+    """Compile a package; the output must be the same on every file system."""
     shutil.copytree(PACKAGE, top, dirs_exist_ok=True)
     objects = sorted(path.with_suffix(".o").name for path in PACKAGE.glob("*.c"))
 
@@ -123,18 +123,18 @@ def compiling(top: Path) -> Iterator[Callable[[], str]]:
         return hashlib.sha256((top / "libhdr_histogram.a").read_bytes()).hexdigest()
 
     yield work
-    # Whoever compiles there next has all to do again.
+    # The next compilation starts from scratch.
     for entry in top.iterdir():
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 @contextmanager
 def mixing(top: Path) -> Iterator[Callable[[], str]]:
-    """PostMark: small files are made, read, appended to and removed."""
+    """PostMark: creates, reads, appends to and removes small files."""
 
     def work() -> str:
         said = run("postmark", text=POSTMARK.format(top=f"/{top.relative_to(WORKSHOP)}"))
-        # The same files each time.
+        # Every run handles the same files.
         return " ".join(re.findall(r"^\s+(\d+ \w+) \(", said, re.MULTILINE))
 
     yield work
@@ -147,7 +147,7 @@ WORKLOADS = {"compile": compiling, "mix": mixing}
 
 @contextmanager
 def ring() -> Iterator[Callable[[], dict[str, int]]]:
-    """Events are written to a ring that no one reads meanwhile; calling it: how many."""
+    """Events go to a ring that no process reads; calling it returns their number."""
     with Kernevents("bench", buffer_kib=LOG_KIB, percent=100) as events:
 
         def count() -> dict[str, int]:
@@ -161,7 +161,7 @@ def ring() -> Iterator[Callable[[], dict[str, int]]]:
 
 @contextmanager
 def records() -> Iterator[Callable[[], dict[str, int]]]:
-    """The same, and each is a record of its own, as perf and trace-cmd have them."""
+    """Each event is a record of its own, as with perf and trace-cmd."""
     instance = INSTANCES / "bench"
     instance.mkdir()
     (instance / EVENT).write_text("1")
@@ -179,7 +179,7 @@ def written(instance: Path) -> int:
 
 @contextmanager
 def reader(file: str = "/dev/null") -> Iterator[Callable[[], dict[str, int]]]:
-    """evmon-log reads all and writes it to a file; calling it: all of it is written."""
+    """evmon-log writes all events to a file; calling it waits until all are written."""
     with subprocess.Popen(
         [ROOT / "build" / "evmon-log", file], stderr=subprocess.PIPE, text=True
     ) as process:
@@ -203,14 +203,14 @@ def reader(file: str = "/dev/null") -> Iterator[Callable[[], dict[str, int]]]:
 
 @contextmanager
 def logger() -> Iterator[Callable[[], dict[str, int]]]:
-    """The same, to a file that is there."""
+    """evmon-log writes to a file that already exists."""
     with tempfile.NamedTemporaryFile() as log, reader(log.name) as finish:
         yield finish
 
 
 @contextmanager
 def coverage() -> Iterator[Callable[[], dict[str, int]]]:
-    """Which share of the objects Kefence guards, and what the paper has of them."""
+    """The share of objects that Kefence guards, in the paper's terms."""
 
     def share() -> dict[str, int]:
         lines = Path("/sys/kernel/debug/kefence/modules").read_text().splitlines()[1:]
@@ -226,14 +226,14 @@ def coverage() -> Iterator[Callable[[], dict[str, int]]]:
     yield share
 
 
-# Bytes that KGCC adds to each slot of its caches, and to those of the module's own.
+# Bytes that KGCC adds to each slot of its own caches and of the module's.
 TAG = 16
 TAGGED = re.compile(r"(?:kgcc_|ecryptfs_|reiser)\S* +\d+ (\d+)")
 
 
 @contextmanager
 def shadow() -> Iterator[Callable[[], dict[str, int]]]:
-    """What KGCC keeps of objects: kept lookups, variables, peers, tags, lists of sites."""
+    """KGCC's memory for objects: cached lookups, variables, peers, tags, lists of sites."""
 
     def kept() -> dict[str, int]:
         text = Path("/sys/kernel/debug/kgcc/counters").read_text()
@@ -247,7 +247,7 @@ def shadow() -> Iterator[Callable[[], dict[str, int]]]:
 
 @contextmanager
 def switched_off() -> Iterator[Callable[[], dict[str, int]]]:
-    """Sites of KGCC's are switched off after 100 clean executions; how many were not."""
+    """KGCC switches sites off after 100 clean executions; counts those still on."""
     debug = Path("/sys/kernel/debug/kgcc")
     (debug / "settings").write_text("* after=100\n")
 
@@ -263,15 +263,15 @@ BOTH = ("compile", "mix")
 
 @dataclass(frozen=True)
 class Variant:
-    """What is loaded first, what the file system is built with, what is on besides."""
+    """The modules to load first, the tools to build the file system with, and what else is on."""
 
     modules: list[str]
     built_with: str
     on: Callable[[], AbstractContextManager[Callable[[], dict[str, int]]]]
-    # What is done over each file system.
+    # Workloads to run over each file system.
     ecryptfs: tuple[str, ...] = ()
     reiserfs: tuple[str, ...] = ()
-    # It is done once before, for what the tool learns of it.
+    # The workload runs once beforehand so that the tool learns from it.
     rehearsed: bool = False
 
 
@@ -296,7 +296,7 @@ VARIANTS = {
 
 @dataclass(frozen=True)
 class Sample:
-    """What is measured once: a workload, over a file system, with a tool or plain."""
+    """One measurement: a workload, a file system, and a tool or plain."""
 
     file_system: str
     workload: str
@@ -307,12 +307,12 @@ class Sample:
 
     @property
     def modules(self) -> list[str]:
-        """The file system last."""
+        """The modules to load; the file system comes last."""
         variant = VARIANTS[self.variant]
         return [*variant.modules, self.file_system + variant.built_with]
 
 
-# Where it is mounted.  An eCryptfs has a tmpfs below it, a ReiserFS lies in a file there.
+# The mount points: eCryptfs has a tmpfs below it, ReiserFS lies in a file on one.
 MOUNTED = {"ecryptfs": ecryptfs.mounted, "reiserfs": reiserfs.mounted}
 
 
@@ -322,7 +322,7 @@ def is_there(file_system: str) -> bool:
 
 
 def samples(file_system: str, workload: str, wanted: list[str]) -> list[Sample]:
-    """Those of the variants `wanted`, or of all."""
+    """The samples of the `wanted` variants, or of all."""
     found = [Sample(file_system, workload, name) for name in VARIANTS if name in wanted]
     return [s for s in found if workload in getattr(VARIANTS[s.variant], file_system)]
 
@@ -331,7 +331,7 @@ def samples(file_system: str, workload: str, wanted: list[str]) -> list[Sample]:
 
 
 def clocks() -> dict[str, float]:
-    """Seconds: of the clock, of the CPU, and of children that ended, in the kernel."""
+    """Seconds: elapsed, CPU, and system time of ended children."""
     # Gives up the CPU.
     time.sleep(0.001)
     stats = re.findall(r"^cpu\d+(?: \d+){6} (\d+)", SCHEDSTAT.read_text(), re.MULTILINE)
@@ -341,7 +341,7 @@ def clocks() -> dict[str, float]:
 
 @contextmanager
 def prepared(sample: Sample, top: Path) -> Iterator[tuple[Callable, Callable]]:
-    """What is to be done, and what is to be called when it is done, in `top`."""
+    """The workload to run in `top`, and a function to call when it is done."""
     variant, workload = VARIANTS[sample.variant], WORKLOADS[sample.workload]
     with (
         MOUNTED[sample.file_system](top / "lower", top / "upper") as upper,
@@ -351,7 +351,7 @@ def prepared(sample: Sample, top: Path) -> Iterator[tuple[Callable, Callable]]:
             with workload(upper) as work:
                 work()
         with workload(upper) as work:
-            # What was left to be done later, by modules, rings, caches.
+            # Flush work that modules, rings and caches deferred.
             os.sync()
             time.sleep(SETTLED)
             yield work, finish
@@ -362,7 +362,7 @@ def measured(sample: Sample, top: Path) -> dict[str, object]:
         before = clocks()
         said = work()
         os.sync()
-        # What is still to be read and written counts, reading statistics does not.
+        # Draining the ring counts, reading statistics does not.
         if sample.variant in ("reader", "logger"):
             more, after = finish(), clocks()
         else:
@@ -381,7 +381,7 @@ def measure(sample: Sample) -> dict[str, object]:
 
 
 def measure_round(number: int, wanted: list[str]) -> dict[str, dict[str, object]]:
-    """Each in turn, every other round in the other direction."""
+    """Run each sample, in reverse order every other round."""
     found = {}
     for file_system, workload in itertools.product(filter(is_there, MOUNTED), WORKLOADS):
         turns = samples(file_system, workload, wanted)[:: 1 if number % 2 else -1]
@@ -395,9 +395,9 @@ def measure_round(number: int, wanted: list[str]) -> dict[str, dict[str, object]
 
 
 def warm_up() -> None:
-    """What is done the first time only."""
+    """First runs have extra work: do it now."""
     set_up_workshop()
-    # Where the clock jumps over idle time, the kernel does not wait for modprobe.
+    # Where the clock skips idle time, the kernel does not wait for modprobe.
     subprocess.run(["modprobe", "-a", "ecb", "cbc", "md5", "aesni_intel", "loop"], check=False)
     for file_system in filter(is_there, MOUNTED):
         measure(Sample(file_system, "mix", "plain"))
@@ -416,7 +416,7 @@ def rounds(number: int, wanted: list[str]) -> None:
 
 
 def mark(name: str) -> Callable[[], None]:
-    """A function that executes one of vm/profile/mark.h's."""
+    """A function that executes one of the instructions of vm/profile/mark.h."""
     text = (ROOT / "vm" / "profile" / "mark.h").read_text()
     displacement = int(re.search(rf"^#define MARK_{name}\s+(\S+)", text, re.MULTILINE)[1], 16)
     room = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -444,7 +444,7 @@ def count(sample: Sample) -> None:
 
 def main() -> int:
     what, *words = sys.argv[1:]
-    # A kernel that traces nothing is measured plain.
+    # A kernel without tracing is measured plain only.
     with contextlib.suppress(FileExistsError, FileNotFoundError):
         INSTANCES.mkdir()
     if what == "count":

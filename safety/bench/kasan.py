@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Measure what KASAN costs, which is what one takes to find such faults without the kit.
+"""Measure what KASAN costs, the usual tool for such faults.
 
 The plain samples of bench.py over an eCryptfs, on a kernel with KASAN over the stock one.
-All of that kernel is instrumented, not one module.  It has no other debugging, and less
-in it than a distribution's, so the ratios are rather too small.
+All of that kernel is instrumented, not one module. It has no other debugging and fewer features
+than a distribution's, so the ratios are, if anything, too small.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Measure how KGCC's checks scale with two CPUs.
 
-Two CPUs use pointers at once, or one alone (safety/tests/modules/scaling); 2 would be as
-if the other were not there.  The module is built with KGCC, and plainly, which shows what
-the machine itself makes of two CPUs.  A run takes some milliseconds: of many the fastest
-is what nothing else interrupted, and a scaling is of the fastest of both.
+Two CPUs use pointers at once, or one alone (safety/tests/modules/scaling); perfect scaling is 2.
+The module is built with KGCC and plain; the plain build shows how the machine itself scales. A run
+takes some milliseconds; the fastest of many runs was not interrupted, so each scaling compares the
+fastest run of one CPU with that of two.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCALING = Path("/sys/kernel/debug/scaling")
 COUNTERS = Path("/sys/kernel/debug/kgcc/counters")
 AT_LEAST = 1.8
 CPUS = 2
-# Runs whose fastest counts.
+# The fastest of this many runs counts.
 RUNS = 40
 
 
@@ -54,8 +54,8 @@ def lookups() -> int:
 
 
 def scaling(way: Way) -> float:
-    """Work done by all CPUs over that of one alone, in the same time."""
-    # Alternating, so that both meet the same machine.
+    """Work done by all CPUs divided by that of one alone in the same time."""
+    # One and two CPUs alternate, so that both see the same state of the machine.
     pairs = [(run(1, way), run(CPUS, way)) for _ in range(RUNS)]
     return CPUS * min(one for one, _ in pairs) / min(both for _, both in pairs)
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Count what checked memory costs a daemon in user space: memcached under load.
 
-GETs and SETs, nine to one, over UDP, one worker, in a guest that counts instructions: what
-the worker takes for a GET, built as it is, with AddressSanitizer, and with the compiler's
-checks that need no runtime.  safety/docs/kgcc.md says why there is no `kgcc --user`.
+GETs and SETs, nine to one, over UDP, one worker, in a guest that counts instructions: the worker's
+instructions per GET, built plain, with AddressSanitizer, and with the compiler's checks that need
+no runtime. safety/docs/kgcc.md says why there is no `kgcc --user`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     said = results.run_in_guest(options, ["sh", "-c", script], module=False)
     seen = dict(zip(VARIANTS, map(json.loads, said.splitlines()), strict=True))
     ns = {
-        # A guest that counts has a ns for each instruction.
+        # A counting guest executes one instruction per ns.
         name: round(1000 * median(run["cpu_us_per_get"] for run in found["runs"]))
         for name, found in seen.items()
     }

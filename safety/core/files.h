@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files of debugfs that all tools have in one form.  Included by a tool's view.c. */
+/* The debugfs files that all tools have in the same form. Included by a tool's view.c. */
 #ifndef SAFETY_FILES_H
 #define SAFETY_FILES_H
 
@@ -9,7 +9,7 @@
 
 #include "registry.h"
 
-/* A file to read, by a function that takes only the sequence. */
+/* A read-only file, shown by a function that takes only the seq_file. */
 #define SAFETY_FILE(name, show_)					\
 	static int name##_show(struct seq_file *m, void *unused)	\
 	{								\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An end to the task that is at fault.  Included once in a module. */
+/* Kills the task at fault. Included once in a module. */
 #ifndef SAFETY_KILL_H
 #define SAFETY_KILL_H
 
@@ -16,7 +16,7 @@ struct killing {
 
 static DEFINE_PER_CPU(struct killing, killings);
 
-/* The task may hold its own signal lock, with interrupts off: after that. */
+/* The task may hold its siglock with interrupts off: signal it from irq_work. */
 static void kill_task(struct irq_work *work)
 {
 	struct killing *killing = container_of(work, struct killing, work);
@@ -28,7 +28,7 @@ static void kill_task(struct irq_work *work)
 	put_task_struct(task);
 }
 
-/* It ends at its next return to user space, its locks released, if it is one that can. */
+/* If killable, it dies at its next return to user space, with its locks released. */
 static bool kill_current(void)
 {
 	struct killing *killing;
@@ -51,7 +51,7 @@ static void kill_init(void)
 {
 	int cpu;
 
-	/* Not statically: the loader relocates no per-CPU data (until 6.13). */
+	/* Set up at run time: the loader did not relocate per-CPU data before 6.13. */
 	for_each_possible_cpu(cpu)
 		per_cpu(killings, cpu).work = IRQ_WORK_INIT_HARD(kill_task);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who listens to a set of tracepoints: its probes are on while anyone does. */
+/* Listeners to a set of tracepoints: its probes are on while there is at least one. */
 #ifndef SAFETY_LISTENERS_H
 #define SAFETY_LISTENERS_H
 
@@ -17,7 +17,7 @@ struct listeners {
 	struct mutex lock;
 	struct tracepoint_probe *probes;
 	unsigned int count;
-	/* Called when the probes have been turned on, before anyone listens; may be NULL. */
+	/* Called after the probes were turned on and before the first listener; may be NULL. */
 	void (*begin)(void);
 };
 
@@ -46,7 +46,7 @@ static int listeners_add(struct listeners *listeners, struct list_head *node)
 	return err;
 }
 
-/* None of its calls is under way when this returns. */
+/* On return no call of the listener is under way. */
 static void listeners_remove(struct listeners *listeners, struct list_head *node)
 {
 	mutex_lock(&listeners->lock);
@@ -57,7 +57,7 @@ static void listeners_remove(struct listeners *listeners, struct list_head *node
 	synchronize_rcu();
 }
 
-/* Calls @callback of each that has it, in a probe. */
+/* Calls @callback of each listener that has one; used in a probe. */
 #define listeners_call(listeners, type, callback, ...) do {		\
 	type *listener_;						\
 									\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Modules by name, and what is set for each of them. */
+/* Modules by name, with the settings of each. */
 #include <linux/kernel.h>
 #include <linux/rculist.h>
 #include <linux/seq_file.h>
@@ -100,7 +100,7 @@ static int parse_pair(const struct registry *registry, void *settings, char *pai
 	return -EINVAL;
 }
 
-/* All of a line or nothing of it. */
+/* Applies a whole line or nothing of it. */
 static int set_entry(struct registry *registry, struct entry *entry, const char *text)
 {
 	void *own = settings_of(registry, entry);

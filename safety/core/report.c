@@ -29,13 +29,13 @@ bool report_wanted(struct entry *entry, bool every, u32 *before, unsigned int ki
 	atomic_long_inc(&entry->violations);
 	if (every)
 		return true;
-	/* What the limit keeps back is reported when it happens again. */
+	/* A violation suppressed by the rate limit is reported when it happens again. */
 	if ((before && READ_ONCE(*before)) || !__ratelimit(&limits[kind]))
 		return false;
 	return !before || !xchg(before, 1);
 }
 
-/* A set of places and kinds. */
+/* A hash set of (place, kind). */
 static struct {
 	unsigned long key;
 	u32 before;
@@ -81,7 +81,7 @@ void report_where(int number, const char *place, unsigned long ip)
 
 	if (ip)
 		scnprintf(symbol, sizeof(symbol), "%pS, ", (void *)ip);
-	/* The process chooses its name: escaped, it cannot pass for lines of ours. */
+	/* The process chooses its own name: escape it so that it cannot forge a report line. */
 	pr_err("[%d] %s%s%s%sin %s, process %d (%*pE), CPU %d\n", number,
 	       place || ip ? "at " : "", place ?: "", place ? ", " : "", symbol, context(),
 	       task_pid_nr(current), (int)strlen(current->comm), current->comm,

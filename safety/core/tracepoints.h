@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Probes of tracepoints that the kernel has, but does not export: found by name. */
+/* Probes of tracepoints that the kernel has but does not export: found by name. */
 #ifndef SAFETY_TRACEPOINTS_H
 #define SAFETY_TRACEPOINTS_H
 
@@ -20,7 +20,7 @@ static void tracepoint_probe_find(struct tracepoint *tracepoint, void *data)
 		probe->tracepoint = tracepoint;
 }
 
-/* None is under way when this returns. */
+/* On return no probe is under way. */
 static void tracepoint_probes_off(struct tracepoint_probe *probes, unsigned int count)
 {
 	while (count--)
@@ -29,7 +29,7 @@ static void tracepoint_probes_off(struct tracepoint_probe *probes, unsigned int 
 	tracepoint_synchronize_unregister();
 }
 
-/* All or none of them. */
+/* Registers all probes or none. */
 static int tracepoint_probes_on(struct tracepoint_probe *probes, unsigned int count)
 {
 	unsigned int i;

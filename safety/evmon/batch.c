@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events that a CPU collects: where they go, see batch.h. */
+/* Writes the events that a CPU has collected to the rings; see batch.h. */
 #include <linux/cpu.h>
 
 #include "batch.h"
@@ -7,12 +7,12 @@
 
 struct batch __percpu *batches;
 
-/* What comes meanwhile, by interrupts, is written as well. */
+/* Events that interrupts add meanwhile are written as well. */
 static void batch_write(struct batch *batch)
 {
 	long used, end, written = 0;
 
-	/* Who was interrupted has not written its event yet. */
+	/* An interrupted addition has not stored its event yet. */
 	if (batch->depth > 1)
 		return;
 	do {
@@ -24,7 +24,7 @@ static void batch_write(struct batch *batch)
 	} while (local_cmpxchg(&batch->used, used, 0) != used);
 }
 
-/* Interrupts had more to say than there was room for. */
+/* The batch is full: interrupts added more events than it has room for. */
 static void write_alone(const struct evmon_site *site, u32 place, const void *object,
 			u64 value)
 {
@@ -46,7 +46,7 @@ void batch_add_full(struct batch *batch, long i, const struct evmon_site *site, 
 	batch_end(batch);
 }
 
-/* In a process: it interrupts no addition. */
+/* Runs in process context, so it interrupts no addition. */
 static void flush_here(struct work_struct *work)
 {
 	struct batch *batch;
@@ -59,7 +59,7 @@ static void flush_here(struct work_struct *work)
 	batch_end(batch);
 }
 
-/* What a CPU collected that went offline it writes when it is online again. */
+/* A CPU that went offline writes its batch when it is online again. */
 void batch_flush(void)
 {
 	int cpu;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events that a CPU collects, and writes to the rings many at a time: an event that
- * is a record of its own costs ten times as much.
+ * A record for each event costs ten times as much as one for many: a CPU collects events and writes
+ * them to the rings in batches.
  *
- * A CPU's batch is its own, with preemption disabled.  Who interrupts an addition
- * completes its own before that goes on, so the outermost addition, which alone has
- * batch->depth at 1, knows that all events up to batch->used are written.  It alone
- * writes the batch to the rings.  So nothing is locked, and no interrupt disabled.
+ * Only its CPU uses a batch, with preemption disabled. An interrupt completes its own additions
+ * before the interrupted one continues. So when the outermost addition (batch->depth == 1) ends,
+ * all events up to batch->used are complete. Only the outermost one writes the batch to the rings,
+ * so there is no lock and interrupts stay enabled.
  */
 #ifndef EVMON_BATCH_H
 #define EVMON_BATCH_H
@@ -21,9 +21,9 @@
 #include "event.h"
 #include "packed.h"
 
-/* A record of so many fills a page of a ring. */
+/* A record of this many events fills a page of a ring. */
 #define BATCH_ROOM	124
-/* The rest is for those who interrupt. */
+/* The remaining slots are for interrupts. */
 #define BATCH_FULL	116
 
 struct batch {
@@ -38,10 +38,10 @@ extern struct batch __percpu *batches;
 int batch_init(void);
 void batch_exit(void);
 
-/* Has all CPUs write what they collected.  May sleep. */
+/* Makes all CPUs write the events that they collected. May sleep. */
 void batch_flush(void);
 
-/* What is left of batch_add() once it is full: it may be written. */
+/* The slow path of batch_add(), once the batch is full: writes it if possible. */
 void batch_add_full(struct batch *batch, long i, const struct evmon_site *site, u32 place,
 		    const void *object, u64 value);
 
@@ -64,7 +64,7 @@ static __always_inline void batch_end(struct batch *batch)
 	preempt_enable_notrace();
 }
 
-/* Any context, NMIs included. */
+/* Any context, including NMIs. */
 static __always_inline void batch_add(const struct evmon_site *site, u32 place,
 				      const void *object, u64 value)
 {

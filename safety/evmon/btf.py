@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel's BTF says of functions and structures: arguments, members' offsets."""
+"""Functions and structures in the kernel's BTF: arguments, and offsets of members."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ KERNEL = Path("/sys/kernel/btf")
 
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST = range(1, 11)
 RESTRICT, FUNC, FUNC_PROTO, VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(11, 20)
-# What a type is but another name or another view of.
+# Kinds that only rename or qualify another type.
 ALIASES = {TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG}
-# Bytes after a type's three words, in all and for each of its members.
+# Bytes after a type's three words: fixed, and for each member.
 TAILS = {INT: (4, 0), ARRAY: (12, 0), VAR: (4, 0), DECL_TAG: (4, 0)}
 TAILS |= {STRUCT: (0, 12), UNION: (0, 12), DATASEC: (0, 12), ENUM64: (0, 12)}
 TAILS |= {ENUM: (0, 8), FUNC_PROTO: (0, 8)}
 
 
 class BtfError(Exception):
-    """There is no such function, argument or member; the text says which."""
+    """The function, argument or member does not exist; the text says which."""
 
 
 class Btf:
-    """One file: the kernel's, or a module's, whose types go on after the kernel's."""
+    """One BTF file: the kernel's, or a module's, whose type numbers continue the kernel's."""
 
     def __init__(self, path: Path, base: Btf | None = None) -> None:
         self.data = path.read_bytes()
@@ -40,7 +40,7 @@ class Btf:
 
     @cached_property
     def offsets(self) -> list[int]:
-        """Where each type is, in the order of their numbers."""
+        """The offset of each type, by type number."""
         found, at = [], self.types[0]
         while at < self.types[1]:
             found.append(at)
@@ -50,7 +50,7 @@ class Btf:
         return found
 
     def type(self, number: int) -> tuple[int, int, int, int, Btf, int]:
-        """Its name, kind, number of members, size or type; the file and place it is in."""
+        """Its name, kind, number of members, size or type; the file and offset where it is."""
         if self.base and number < self.first:
             return self.base.type(number)
         at = self.offsets[number - self.first]
@@ -64,7 +64,7 @@ class Btf:
         return self.strings[start : self.strings.index(b"\0", start)].decode()
 
     def function(self, name: str) -> int | None:
-        """The prototype of a function."""
+        """The type number of a function's prototype."""
         named = {file.names + at for file in (self, self.base) if file and (at := file.find(name))}
         for offset in self.offsets if named else []:
             text, info, of = struct.unpack_from("<III", self.data, offset)
@@ -73,11 +73,11 @@ class Btf:
         return None
 
     def find(self, name: str) -> int:
-        """Where its own strings have a name, or 0."""
+        """The offset of a name in this file's own strings, or 0."""
         return self.strings.find(b"\0" + name.encode() + b"\0") + 1
 
     def members(self, number: int) -> list[tuple[str, int, int]]:
-        """Name, type and offset in bytes; of a function: its arguments."""
+        """Name, type and byte offset of each member; for a function, its arguments."""
         _, kind, count, _, file, at = self.type(number)
         each = 8 if kind == FUNC_PROTO else 12
         rows = [struct.unpack_from("<III", file.data, at + each * i) for i in range(count)]
@@ -90,12 +90,12 @@ class Btf:
         return number
 
     def pointed(self, number: int) -> int:
-        """What a pointer points to, or the type itself."""
+        """The type that a pointer points to, or the type itself."""
         number = self.plain(number)
         return self.plain(self.type(number)[3]) if self.type(number)[1] == PTR else number
 
     def member(self, number: int, name: str) -> tuple[int, int] | None:
-        """Offset and type of a member, those of structures without a name included."""
+        """Offset and type of a member; looks into unnamed structures, too."""
         if not number or self.type(number)[1] not in (STRUCT, UNION):
             return None
         for own, of, offset in self.members(number):
@@ -112,7 +112,7 @@ class Btf:
 
 
 def find(function: str) -> tuple[Btf, int]:
-    """The file that knows a function, and its prototype."""
+    """The BTF file that contains a function, and its prototype there."""
     if not (KERNEL / "vmlinux").exists():
         raise BtfError("this kernel has no BTF: say which argument by its number, F(1+OFFSET)")
     kernel = Btf(KERNEL / "vmlinux")
@@ -128,7 +128,7 @@ def find(function: str) -> tuple[Btf, int]:
 
 
 def argument(function: str, name: str, path: list[str]) -> tuple[int, int, int]:
-    """Which argument it is, 0 for what is returned; offset and size of a member of it."""
+    """The argument's number (0: the return value); offset and size of its member."""
     btf, prototype = find(function)
     arguments = btf.members(prototype)
     names = [own for own, _, _ in arguments]
@@ -140,7 +140,7 @@ def argument(function: str, name: str, path: list[str]) -> tuple[int, int, int]:
         raise BtfError(f"{function}() has no argument {name}: it has {', '.join(names) or 'none'}")
     offset = 0
     for i, part in enumerate(path):
-        # Only the first one is found by a pointer: others would have to be read.
+        # Only the first step may follow a pointer: later ones would need memory reads.
         found = btf.member(btf.pointed(of) if not i else btf.plain(of), part)
         if not found:
             raise BtfError(f"{name} of {function}() has no member {'.'.join(path[: i + 1])}")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of functions, by kprobes: at their entry these cost what ftrace does.
+ * Emits events for calls of functions, by kprobes; at a function's entry they cost as much as
+ * ftrace.
  *
- * A handler runs in any context with preemption off, and allocates nothing.  What it needs
- * for its places is there before the probe; both end before their set's file does.
+ * A handler runs in any context with preemption off, and allocates nothing. Its places are
+ * allocated before the probe is armed; both are freed before the file of their set is closed.
  */
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -25,7 +26,7 @@
 #define SITES		(1U << SITES_BITS)
 #define SITE_PROBES	8
 #define LINE_MAX_BYTES	512
-/* Calls of one function that are under way and will be told when they return. */
+/* Calls of one function that may be in flight with a return probe. */
 #define UNDER_WAY	256
 
 enum when { WHEN_ENTRY, WHEN_RETURN, WHEN_TRUE, WHEN_ZERO };
@@ -41,7 +42,7 @@ struct call_site {
 
 struct call {
 	struct list_head node;
-	struct kretprobe probe;		/* at the entry its ->kp alone */
+	struct kretprobe probe;		/* for entry events only its ->kp is used */
 	enum when when;
 	u16 type;
 	unsigned int argument, size;
@@ -49,7 +50,7 @@ struct call {
 	unsigned long start, length;
 	char function[64], name[48];
 	atomic_long_t events;
-	struct evmon_site others;	/* callers for whom there is no room */
+	struct evmon_site others;	/* callers beyond the room for call sites */
 	struct call_site sites[SITES];
 };
 
@@ -58,15 +59,15 @@ struct call_set {
 	struct list_head calls;
 };
 
-/* What is known of a call when it returns. */
+/* What is saved at the entry for the return. */
 struct under_way {
 	unsigned long object;
-	u64 since;			/* ns; 0: it had nothing to wait for */
+	u64 since;			/* ns; 0: did not have to wait */
 };
 
 /* -- callers ------------------------------------------------------------------ */
 
-/* "symbol+0x10/0x20 [module]": ends the symbol before its length; the module, or "". */
+/* "symbol+0x10/0x20 [module]": cuts off "+0x10..."; returns the module, or "". */
 static const char *split_symbol(char *symbol)
 {
 	char *length = strchr(symbol, '/'), *module = strchr(symbol, '['), *end;
@@ -81,13 +82,13 @@ static const char *split_symbol(char *symbol)
 	return module;
 }
 
-/* A place names the module, which may go: nothing points to it. */
+/* Copies the module's name into the place: the module may be unloaded. */
 static void describe(const struct call *call, struct call_site *caller, unsigned long ip)
 {
 	char symbol[KSYM_SYMBOL_LEN];
 	const char *module;
 
-	/* A return address may be the next function's. */
+	/* A return address may already belong to the next function. */
 	sprint_symbol(symbol, ip - 1);
 	module = split_symbol(symbol);
 	strscpy(caller->at, symbol, sizeof(caller->at));
@@ -133,7 +134,7 @@ static bool is_meant(const struct call *call, unsigned long object)
 	return evmon_is_on() && (!call->length || object - call->start < call->length);
 }
 
-/* Counters' events have the value before. */
+/* For counters the event's value is the one before. */
 static u64 value_of(const struct call *call, unsigned long object)
 {
 	u32 value;
@@ -169,7 +170,7 @@ static struct call *call_of(struct kretprobe_instance *instance)
 	return container_of(get_kretprobe(instance), struct call, probe);
 }
 
-/* Locks that are free are zeros. */
+/* A free lock is all zeros. */
 static bool is_taken(const struct call *call, unsigned long lock)
 {
 	u32 word;
@@ -178,7 +179,7 @@ static bool is_taken(const struct call *call, unsigned long lock)
 	       !get_kernel_nofault(word, (u32 *)lock) && word;
 }
 
-/* Whether its return is of interest. */
+/* Returns nonzero if the return need not be probed. */
 static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct under_way *under_way = (struct under_way *)instance->data;
@@ -232,8 +233,8 @@ static const char *const types[] = {
 };
 
 /*
- * Handlers take locks of their own: an event of each of these would be missed, and one that
- * comes between would be the handler's.  Of one lock alone they are let through.
+ * Handlers take locks of their own: events of these functions would be lost, or be the handler's
+ * own. They are allowed only for a single lock.
  */
 static bool is_used_by_events(const struct call *call)
 {
@@ -341,7 +342,7 @@ static int calls_open(struct inode *inode, struct file *file)
 	return err;
 }
 
-/* Lines before a bad one count. */
+/* Lines before a bad one stay in effect. */
 static ssize_t calls_write(struct file *file, const char __user *source, size_t len,
 			   loff_t *pos)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Calls of any function that can be probed: of the kernel's own, and of modules that were
- * not built with evmon.  An argument is the object of an event, the caller its place.
+ * Calls of any function that can be probed: the kernel's, and those of modules that were not built
+ * with evmon. The event's object is an argument, its place the caller.
  *
- * A set of them is an open file: it ends with whoever has it open.
+ * A set of probes belongs to an open file and ends when the file is closed.
  */
 #ifndef EVMON_CALLS_H
 #define EVMON_CALLS_H
@@ -11,20 +11,21 @@
 #include <linux/fs.h>
 
 /*
- * debugfs's evmon/calls.  Written are lines of eight words, read the same with the number
- * of events and of those that were missed:
+ * debugfs's evmon/calls. Write lines of eight words; reading returns them with the numbers of
+ * events and of missed ones:
  *
  *   TYPE FUNCTION WHEN ARGUMENT OFFSET SIZE START LENGTH NAME
  *
  * TYPE	REF_INC and so on, see events.def
- * WHEN	entry; return, or of one that returns an integer: true, zero
- * ARGUMENT	1 to 6; 0: what is returned
+ * WHEN	entry or return; for a function that returns an integer also true, zero
+ * ARGUMENT	1 to 6; 0: the return value
  * OFFSET	from there to the object
- * SIZE	of the number in it that is the event's value: 4, or 0, there is none
- * START, LENGTH	objects that are meant; a LENGTH of 0: all
+ * SIZE	of the number in it that is the event's value: 4, or 0 for none
+ * START, LENGTH	the range of objects to watch; a LENGTH of 0: all
  * NAME	what the object is called
  *
- * Functions that events use themselves (_raw_spin_lock() and its kin) are -EPERM for all objects.
+ * Functions that events use themselves (_raw_spin_lock() and its kin) are refused with -EPERM
+ * unless a range is given.
  */
 extern const struct file_operations calls_fops;
 

@@ -19,7 +19,7 @@ CALLS = Path("/sys/kernel/debug/evmon/calls")
 CPUS = Path("/proc/cpuinfo")
 SYMBOLS = Path("/proc/kallsyms")
 
-# What takes and what releases, and when that is known: those that a kernel has.
+# Functions that take and release each kind of lock, and when; those of all kernels.
 LOCKS = {
     "lock": [
         *(("SPIN_ACQUIRE", f"_raw_spin_lock{kind}", "return") for kind in ("", "_bh")),
@@ -36,7 +36,7 @@ LOCKS = {
         ("MUTEX_RELEASE", "mutex_unlock", "entry"),
     ],
 }
-# No symbol is larger that is one lock, or has one.
+# No lock, or variable that holds one, is larger.
 LARGEST = 4096
 
 CALL = re.compile(
@@ -46,12 +46,12 @@ CALL = re.compile(
 
 
 class CallError(Exception):
-    """What cannot be watched, and why."""
+    """The call cannot be watched; the text says why."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A line for the kernel: see calls.h."""
+    """A line to write to the kernel; see calls.h."""
 
     type: str
     function: str
@@ -69,7 +69,7 @@ class Call:
 
 
 def call(kind: str, text: str) -> Call:
-    """Of "iput(inode->i_count)", "igrab(return)" or "thing_put(1+8)"."""
+    """Parse "iput(inode->i_count)", "igrab(return)" or "thing_put(1+8)"."""
     match = CALL.fullmatch(text.replace(" ", ""))
     if not match:
         raise CallError(f"{text}: expected FUNCTION(ARGUMENT), FUNCTION(ARGUMENT->MEMBER) ...")
@@ -88,7 +88,7 @@ def call(kind: str, text: str) -> Call:
 
 
 def range_of(symbol: str) -> tuple[int, int]:
-    """Where a variable starts, and how long it is at most."""
+    """A variable's address and its greatest possible length."""
     if symbol.startswith("0x"):
         return int(symbol, 16), 1
     addresses, found = [], None
@@ -127,7 +127,7 @@ def write(file: int, line: Call) -> None:
 
 
 def write_locks(file: int, lines: list[Call]) -> None:
-    """Those that there are; a lock that is taken has to be seen released as well."""
+    """Write the lines of functions that exist; each lock needs one that releases it."""
     done = set()
     for line in lines:
         with contextlib.suppress(CallError):
@@ -138,9 +138,9 @@ def write_locks(file: int, lines: list[Call]) -> None:
 
 
 def check_cpus(despite: bool) -> None:
-    """Probes patch code by a breakpoint; an emulated CPU may meet it when it is gone.
+    """Probes patch code with a breakpoint; an emulated CPU may hit it after its removal.
 
-    The kernel then dies of an "Unrecoverable kprobe", or of an int3 that nobody knows.
+    The kernel then dies of an "Unrecoverable kprobe" or of an unknown int3.
     """
     if despite or os.sysconf("SC_NPROCESSORS_ONLN") == 1 or "QEMU TCG" not in CPUS.read_text():
         return
@@ -175,7 +175,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def watched(args: argparse.Namespace) -> Iterator[None]:
-    """They are watched until its end, or that of the process."""
+    """The calls are watched until the context or the process ends."""
     kinds = {"function": "USER", "take": "REF_INC", "drop": "REF_DEC"}
     try:
         calls = [call(kind, text) for name, kind in kinds.items() for text in getattr(args, name)]
@@ -199,7 +199,7 @@ def watched(args: argparse.Namespace) -> Iterator[None]:
 
 
 def show(text: str) -> None:
-    """How often each was called, and what was missed: the sum first."""
+    """How often each function was called, and how many events were missed: totals first."""
     rows = [line.split("\t")[1:] for line in text.splitlines()]
     counts = [sum(int(row[column]) for row in rows) for column in (3, 4)]
     print("evmon: {} events, {} calls missed".format(*counts), file=sys.stderr)

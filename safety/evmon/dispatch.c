@@ -2,7 +2,7 @@
 /*
  * From events to monitors and rings.
  *
- * monitors_lock guards the list against writers; events use RCU.
+ * monitors_lock serialises writers of the list; events read it under RCU.
  */
 #include <linux/export.h>
 #include <linux/jump_label.h>
@@ -24,7 +24,7 @@
 DEFINE_STATIC_KEY_FALSE(evmon_on);
 EXPORT_SYMBOL_GPL(evmon_on);
 
-/* Someone has to be told of each event: monitors, or rings with a record for each. */
+/* Each event is delivered singly: to monitors, or to rings with one record per event. */
 static DEFINE_STATIC_KEY_FALSE(each_told);
 
 static LIST_HEAD(monitors);
@@ -93,7 +93,7 @@ void evmon_waits(struct evmon_site *site, const void *object)
 }
 EXPORT_SYMBOL_GPL(evmon_waits);
 
-/* An open ring has events emitted, too. */
+/* Counts an open ring: events are emitted while there is one. */
 int evmon_batch_on(void)
 {
 	static_branch_inc(&evmon_on);

@@ -5,9 +5,8 @@
  *	log_event(object, EVMON_USER + 3);
  *	evmon_emit(EVMON_REF_INC, &inode->i_count, "i_count", new_value);
  *
- * While no one listens that is a few bytes of no operation.  Else evmon.ko calls
- * the monitors, and writes to the rings that are open, at once, in whatever context
- * this is, NMIs included.
+ * Without a listener these are a few bytes of no-ops. Otherwise evmon.ko calls the monitors and
+ * writes to the open rings, immediately and in the current context, which may be an NMI.
  */
 #ifndef EVMON_EVENT_H
 #define EVMON_EVENT_H
@@ -23,7 +22,7 @@ enum evmon_type {
 #undef EVENT
 };
 
-/* Values of IRQ_RESTORE and SPIN_RELEASE_IRQ: on again; whatever they were before. */
+/* Values of IRQ_RESTORE and SPIN_RELEASE_IRQ: on again; restored to the previous state. */
 #define EVMON_ON_AGAIN		1
 #define EVMON_REGARDLESS	2
 
@@ -31,14 +30,14 @@ enum evmon_type {
  * struct evmon_site - a place that emits events
  * @file:	source file
  * @name:	what the source calls the object, or NULL
- * @module:	whose code it is; NULL: the kernel's
+ * @module:	the module that contains the code; NULL: the kernel
  * @line:	in @file
  * @type:	enum evmon_type, or EVMON_USER and more
- * @tried:	takes a lock by a first try only, and never waits
- * @nested:	its author says that locks of one class have an order
- * @id:		evmon.ko's; 0 before the first event
+ * @tried:	a trylock: never waits
+ * @nested:	*_nested(): the author asserts an order within one lock class
+ * @id:		assigned by evmon.ko; 0 before the first event
  *
- * Static, one for each place; its strings have to last as long as @module.
+ * Static, one for each place; its strings must live as long as @module.
  */
 struct evmon_site {
 	const char *file;
@@ -55,15 +54,15 @@ DECLARE_STATIC_KEY_FALSE(evmon_on);
 /**
  * evmon_event - an event took place
  * @site:	where
- * @object:	what it is about; not dereferenced
- * @value:	see events.def; else whatever the listeners agree upon
+ * @object:	the object; not dereferenced
+ * @value:	see events.def; for EVMON_USER and above, as the listeners agree
  *
- * To be called while evmon_on is set.  Any context.
+ * Call it only while evmon_on is set. Any context.
  */
 void evmon_event(struct evmon_site *site, const void *object, u64 value);
 
 /**
- * evmon_waits - a lock is about to be waited for, by who will emit an event once it is taken
+ * evmon_waits - the caller is about to wait for a lock, and will emit an event once it is taken
  * @site:	the event's
  * @object:	the lock
  *

@@ -4,12 +4,12 @@
  * (module.mk: -include): the module's own operations on spinlocks, rwlocks, mutexes, rw-
  * semaphores, semaphores, reference counters, interrupts and parts that must not sleep
  * emit events, with the file, the line and what the source calls the object; so do calls
- * that may sleep, where none may.  With EVMON_ATOMICS defined
- * so does what is usual with atomic_t as reference counters.
+ * that may sleep, where none may. With EVMON_ATOMICS so do the usual operations on an atomic_t that
+ * is a reference counter.
  *
- * Operations within inline functions of the headers below emit none, nor do conditional
- * guards: both halves are missing, so nothing is told wrongly.  Kernels with lockdep have
- * better, and there all of this is off.
+ * Operations within inline functions of the headers below emit none, nor do conditional guards:
+ * both acquisition and release are missing, so no report is false. On kernels with lockdep, which
+ * does more, all of this is off.
  */
 #ifndef EVMON_H
 #define EVMON_H
@@ -39,7 +39,7 @@
 
 #include "event.h"
 
-/* printk.h defined it, as files do that have none of their own. */
+/* printk.h defined its default because the file defines no pr_fmt of its own. */
 #ifdef SAFETY_OWN_PR_FMT
 #undef pr_fmt
 #endif
@@ -52,14 +52,14 @@
 		.line = __LINE__, .type = (type_), .tried = (tried_),	\
 		.nested = (nested_),					\
 	}
-/* Where a scope ends there is no line. */
+/* The end of a scope has no line number. */
 #define EVMON_SITE_OF_FILE(type_, name_)				\
 	static struct evmon_site evmon_site_ = {			\
 		.file = __BASE_FILE__, .name = (name_), .module = THIS_MODULE,\
 		.type = (type_),					\
 	}
 
-/* While someone listens: no second look at evmon_on. */
+/* Call it only while evmon_on is set: it does not test it again. */
 #define evmon_emit_now(type, object, name, value)			\
 	evmon_emit_as(type, object, name, value, false, false)
 #define evmon_emit_as(type, object, name, value, tried, nested) do {	\
@@ -68,7 +68,7 @@
 	evmon_event(&evmon_site_, object, value);			\
 } while (0)
 
-/* Nanoseconds of what is waited for, 1 at least. */
+/* Nanoseconds that the statement waited, at least 1. */
 #define evmon_wait(statement) ({					\
 	u64 evmon_start_ = ktime_get_mono_fast_ns();			\
 									\
@@ -76,7 +76,7 @@
 	ktime_get_mono_fast_ns() - evmon_start_ + 1;			\
 })
 
-/* @try takes it if it is free, @take waits. */
+/* @try takes the lock if it is free, @take waits. */
 #define evmon_take(type, object, name, try, take)			\
 	evmon_take_as(type, object, name, try, take, false)
 #define evmon_take_as(type, object, name, try, take, nested) do {	\
@@ -94,7 +94,7 @@
 	}								\
 } while (0)
 
-/* For what may give up waiting: @taken says of its result whether it is taken. */
+/* For operations that may give up waiting: @taken tests their result for success. */
 #define evmon_take_or(type, object, name, take, taken) ({		\
 	typeof(take) evmon_result_;					\
 									\
@@ -111,7 +111,7 @@
 	}								\
 	evmon_result_;							\
 })
-/* For what does not wait. */
+/* For operations that do not wait. */
 #define evmon_try(type, object, name, try, taken) ({			\
 	typeof(try) evmon_result_ = (try);				\
 									\
@@ -122,7 +122,7 @@
 #define evmon_if_zero(result)	(!(result))
 #define evmon_if_true(result)	(result)
 
-/* Before: it may be gone after. */
+/* The event comes before the release: the object may be freed after it. */
 #define evmon_release(type, object, name, value, release) do {		\
 	if (evmon_is_on())						\
 		evmon_emit_now(type, object, name, value);		\
@@ -131,7 +131,7 @@
 
 /* -- interrupts --------------------------------------------------------------- */
 
-/* The macros' own meanings, before they change. */
+/* Functions capture the macros' original meaning before they are redefined. */
 static __always_inline void evmon_irq_disable(void) { local_irq_disable(); }
 static __always_inline void evmon_irq_enable(void) { local_irq_enable(); }
 static __always_inline unsigned long evmon_irq_save(void)
@@ -207,7 +207,7 @@ static __always_inline unsigned long evmon_spin_lock_irqsave(spinlock_t *lock)
 	evmon_take(EVMON_SPIN_ACQUIRE_IRQ, evmon_lock_, #lock,		\
 		   (spin_trylock_irq)(evmon_lock_), (spin_lock_irq)(evmon_lock_));\
 } while (0)
-/* With interrupts off before it waits: that is part of what they are off for. */
+/* Interrupts are off while it waits: the waiting counts as time with interrupts off. */
 #define spin_lock_irqsave(lock, flags) do {				\
 	spinlock_t *evmon_lock_ = (lock);				\
 									\
@@ -260,7 +260,7 @@ static __always_inline void evmon_rwlock_init(rwlock_t *lock)
 {
 	rwlock_init(lock);
 }
-/* Trying is in parentheses of its own: these are macros. */
+/* The parentheses prevent expansion: the trylocks are macros. */
 static __always_inline int evmon_read_trylock(rwlock_t *lock) { return read_trylock(lock); }
 static __always_inline int evmon_write_trylock(rwlock_t *lock) { return write_trylock(lock); }
 static __always_inline void evmon_read_lock(rwlock_t *lock) { read_lock(lock); }
@@ -318,7 +318,7 @@ static __always_inline void evmon_write_unlock(rwlock_t *lock) { write_unlock(lo
 		      evmon_write_unlock(evmon_lock_));			\
 } while (0)
 
-/* There these locks sleep, and leave interrupts and softirqs as they are. */
+/* On PREEMPT_RT these locks sleep, and do not change interrupts or softirqs. */
 #ifndef CONFIG_PREEMPT_RT
 #define spin_lock_bh(lock)			do { local_bh_disable(); spin_lock(lock); } while (0)
 #define spin_unlock_bh(lock)			do { spin_unlock(lock); local_bh_enable(); } while (0)
@@ -353,7 +353,7 @@ static __always_inline void evmon_write_unlock(rwlock_t *lock) { write_unlock(lo
 static __always_inline void evmon_preempt_disable(void) { preempt_disable(); }
 static __always_inline void evmon_preempt_enable(void) { preempt_enable(); }
 
-/* What each is told apart by. */
+/* The object of the event of each kind of section. */
 #define EVMON_RCU	((void *)1)
 #define EVMON_BH	((void *)2)
 #define EVMON_PREEMPT	((void *)3)
@@ -408,7 +408,7 @@ static __always_inline void evmon_preempt_enable(void) { preempt_enable(); }
 			evmon_event(&evmon_site_, object, value);	\
 		class_##class##_destructor(guard);			\
 	}
-/* A guard is a pointer to its lock, or a structure that begins with it. */
+/* A guard is a pointer to its lock, or a structure that begins with that pointer. */
 #define EVMON_UNGUARD_LOCK(class, type, value)				\
 	EVMON_UNGUARD(class, type, *(void **)guard, value)
 
@@ -475,7 +475,7 @@ EVMON_UNGUARD(irqsave, EVMON_IRQ_RESTORE, NULL, evmon_restored(guard->flags))
 #define evmon_sleeper(function, ...)					\
 	(evmon_may_sleep(#function), (function)(__VA_ARGS__))
 
-/* What waits in macros says so itself: wait_event(), get_user(). */
+/* Macros that wait emit an event themselves: wait_event(), get_user(). */
 #undef might_sleep
 #undef might_fault
 #undef cond_resched
@@ -649,7 +649,7 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 	(sema_init)(evmon_sem_, evmon_count_);				\
 	evmon_emit(EVMON_SEM_INIT, evmon_sem_, #sem, evmon_count_);	\
 } while (0)
-/* Its down_trylock() returns 0 if it is taken. */
+/* down_trylock() returns 0 if the semaphore was taken. */
 #define down(sem) do {							\
 	struct semaphore *evmon_sem_ = (sem);				\
 									\
@@ -688,7 +688,7 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 
 /* -- reference counters ------------------------------------------------------- */
 
-/* Those that tell the value before, which is the one that counts. */
+/* Operations that return the value before, the one that decides. */
 #define refcount_set(r, n) do {						\
 	refcount_t *evmon_r_ = (r);					\
 	int evmon_n_ = (n);						\
@@ -804,7 +804,7 @@ static __always_inline void evmon_init_rwsem(struct rw_semaphore *sem)
 	evmon_zero_;							\
 })
 
-/* Unless it reaches zero, the value before is not known for certain: 2 or more. */
+/* Unless the counter reaches zero, its previous value is unknown: at least 2. */
 #define evmon_dec_and_lock(r, type, lock, name, call) ({		\
 	refcount_t *evmon_r_ = (r);					\
 	unsigned int evmon_was_ = max(refcount_read(evmon_r_), 2U);	\

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of allocations: what a module allocated and did not free when it goes,
- * and what is freed twice: objects of slabs, memory of vmalloc(), pages, per-CPU memory,
- * skbs.  By the kernel's own tracepoints, and probes where it has none: the modules need
- * not be instrumented.
+ * The monitor of allocations reports what a module has not freed when it is unloaded, and double
+ * frees: slab objects, vmalloc() memory, pages, per-CPU memory, skbs. It uses the kernel's
+ * tracepoints, and kprobes where there are none, so modules need no instrumentation.
  *
- * objects_lock is raw and taken with interrupts off; the table does not grow.
+ * objects_lock is a raw spinlock, taken with interrupts off; the table has a fixed size.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,7 +39,7 @@ MODULE_PARM_DESC(modules, "names of the modules to watch, by comma; there, or ye
 
 struct object {
 	const void *start;		/* NULL: never used, or at its end */
-	size_t size;			/* 0: not known, of an skb */
+	size_t size;			/* 0: unknown, an skb */
 	bool is_skb, freed;
 	const struct module *module;
 	struct evmon_where born, died;
@@ -49,7 +48,7 @@ struct object {
 static struct object *objects;
 static DEFINE_RAW_SPINLOCK(objects_lock);
 static unsigned long lost;
-/* Those that are loaded and watched; readers use RCU. */
+/* Modules that are loaded and watched; readers use RCU. */
 static const struct module *watched[MODULES_MAX];
 static struct evmon_monitor monitor;
 
@@ -69,7 +68,7 @@ static const struct module *module_at(unsigned long ip)
 	return found;
 }
 
-/* Where it is, or may be put: dead ones make room. */
+/* The slot where it is, or may be put: slots of freed objects are reused. */
 static struct object *object_find(const void *start, bool add)
 {
 	unsigned int i, first = hash_ptr(start, OBJECTS_BITS);
@@ -93,12 +92,12 @@ static void born(unsigned long ip, const void *start, size_t size, bool is_skb)
 	struct object *object;
 	unsigned long flags;
 
-	/* kmalloc(0) gives everybody the same pointer, and not every allocator tells of it. */
+	/* kmalloc(0) returns the same pointer to all callers, and not every allocator traces it. */
 	if (ZERO_OR_NULL_PTR(start) || in_nmi())
 		return;
 	module = module_at(ip);
 	raw_spin_lock_irqsave(&objects_lock, flags);
-	/* Another one's memory, from now on, if the module is not watched. */
+	/* Without a watched module: whatever object was at this address has been freed. */
 	object = object_find(start, module);
 	if (object)
 		*object = (struct object) {
@@ -153,13 +152,13 @@ static struct memory_listener memory = { .born = on_born, .died = on_died };
  * kfree_rcu() and many at a time.
  */
 
-/* It is no longer the module's. */
+/* The memory no longer belongs to the module. */
 static void forget(const void *start)
 {
 	struct object *object;
 	unsigned long flags;
 
-	/* Most are not: all pages of the kernel's come here. */
+	/* Most are not in the table: every page that the kernel frees comes here. */
 	if (in_nmi() || !object_find(start, false))
 		return;
 	raw_spin_lock_irqsave(&objects_lock, flags);
@@ -171,13 +170,13 @@ static void forget(const void *start)
 	raw_spin_unlock_irqrestore(&objects_lock, flags);
 }
 
-/* Its time is up to the kernel, long after the module may have gone: forgotten. */
+/* RCU frees it at a time of its own, perhaps long after the module is unloaded: forget it. */
 static int on_free_rcu(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned long start = regs_get_kernel_argument(regs, 1);
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-	/* Where its struct rcu_head is in it, if it has one. */
+	/* The second argument is the offset of struct rcu_head, if there is one. */
 	if (regs_get_kernel_argument(regs, 0))
 		start = regs_get_kernel_argument(regs, 0) - start;
 #endif
@@ -216,7 +215,7 @@ enum result { MEMORY, PAGE, ADDRESS_OF_PAGE, SKB };
 struct allocator {
 	struct kretprobe probe;
 	enum result result;
-	int size;			/* its argument, -1: none */
+	int size;			/* index of the size argument, -1: none */
 	bool is_order;
 	bool registered;
 };
@@ -265,7 +264,7 @@ static struct allocator *allocator_of(struct kretprobe_instance *instance)
 	return container_of(get_kretprobe(instance), struct allocator, probe);
 }
 
-/* Not 0: its result is not waited for. */
+/* Returns nonzero if the return need not be probed. */
 static int on_call(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct allocator *allocator = allocator_of(instance);
@@ -292,7 +291,7 @@ static int on_result(struct kretprobe_instance *instance, struct pt_regs *regs)
 	return 0;
 }
 
-/* The first argument is what is freed. */
+/* The first argument is the object that is freed. */
 static int on_free(struct kprobe *probe, struct pt_regs *regs)
 {
 	forget((const void *)regs_get_kernel_argument(regs, 0));
@@ -306,7 +305,7 @@ static struct kprobe freers[] = {
 };
 static bool freers_registered[ARRAY_SIZE(freers)];
 
-/* Their first arguments are the same on all kernels: a page, an skb. */
+/* A page or an skb: their tracepoints' first arguments are the same on all kernels. */
 static void on_freed(void *data, const void *start)
 {
 	forget(start);
@@ -345,7 +344,7 @@ static void others_off(void)
 	tracepoint_synchronize_unregister();
 }
 
-/* What frees has to be seen before what allocates, or all would be leaks. */
+/* Frees must be probed before allocations, or everything would look leaked. */
 static void others_on(void)
 {
 	unsigned int i;
@@ -362,7 +361,7 @@ static void others_on(void)
 
 /* -- modules come and go ------------------------------------------------------ */
 
-/* The next one of `modules`: false at the end. */
+/* Splits off the next name of `modules`; false at the end. */
 static bool next_name(const char **at, char name[MODULE_NAME_LEN])
 {
 	size_t len = strcspn(*at, ",");
@@ -397,7 +396,7 @@ static void watch(const struct module *module)
 	}
 }
 
-/* If it is there already.  As long as its object is held, it does not go. */
+/* If the module is loaded already: a reference to its kobject keeps it loaded. */
 static void watch_loaded(const char *name)
 {
 	struct kobject *object = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, name);
@@ -405,7 +404,7 @@ static void watch_loaded(const char *name)
 
 	if (!object)
 		return;
-	/* What is built in has an object, too. */
+	/* Built-in modules have a kobject, too. */
 	module = container_of(object, struct module_kobject, kobj)->mod;
 	if (module && try_module_get(module)) {
 		watch(module);
@@ -460,7 +459,7 @@ static void going(const struct module *module)
 			continue;
 		WRITE_ONCE(watched[i], NULL);
 		synchronize_rcu();
-		/* What RCU is about to free is no leak. */
+		/* An object that RCU is about to free is not leaked. */
 		rcu_barrier();
 		tell_leaks(module);
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of interrupts: off for too long, not on again when a task gives up the
- * CPU, turned on inside a part that has them off.
+ * The monitor of interrupts reports when they are off for too long, still off when a task gives up
+ * the CPU, or turned on inside a section that had them off.
  *
- * What is known belongs to a CPU and is touched with its interrupts off.
+ * The state is per CPU, and accessed with interrupts off.
  */
 #include <linux/init.h>
 #include <linux/irq_work.h>
@@ -25,10 +25,10 @@ module_param(limit_us, uint, 0644);
 MODULE_PARM_DESC(limit_us, "microseconds that interrupts may be off");
 
 struct irqs {
-	unsigned int nested;		/* parts that have them off, within each other */
+	unsigned int nested;		/* nesting depth of sections with interrupts off */
 	struct evmon_where off[NESTED_MAX];
 	u64 since;			/* ns */
-	/* Told after the run queue is unlocked. */
+	/* Reports after the run queue is unlocked. */
 	struct irq_work work;
 	bool pending;
 	struct evmon_where forgotten;
@@ -60,20 +60,20 @@ static void turned_on(struct irqs *i, struct evmon_site *site, u64 how)
 {
 	struct evmon_where here = evmon_here(site);
 
-	/* Off since before this monitor came, or by others. */
+	/* They were turned off before this monitor was loaded, or by uninstrumented code. */
 	if (!i->nested)
 		return;
 	if (how & EVMON_REGARDLESS && i->nested > 1)
 		evmon_violation(&monitor, NULL, &here, "turned off",
 				&i->off[min(i->nested, (unsigned int)NESTED_MAX) - 2],
 				"interrupts turned on inside a part that has them off");
-	/* A lock that was taken with irq may be released without. */
+	/* A lock taken with irq or irqsave may be released without. */
 	if (how & EVMON_ON_AGAIN)
 		check_time(i, site);
 	i->nested = how & EVMON_ON_AGAIN ? 0 : i->nested - 1;
 }
 
-/* Of spinlocks these are all the same: only those that change interrupts count. */
+/* Of the spinlock events only those that change the interrupt state matter. */
 static void event(struct evmon_site *site, const void *object, u64 value)
 {
 	unsigned long flags;

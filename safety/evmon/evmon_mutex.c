@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of mutexes, rw-semaphores and semaphores: released by another task or
- * without having been taken, held on return to user space, by a task that ends or a module
- * that goes, freed while held, taken in two orders or again by its holder, taken before it
- * was initialised, held for too long if that is asked for.
+ * The monitor of mutexes, rw-semaphores and semaphores reports: release by another task or
+ * without an acquisition; held on return to user space, at the end of a task or the unloading of
+ * a module; freed while held; inverted order; recursion; use before initialisation; and, on
+ * request, held for too long.
  */
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
@@ -26,8 +26,8 @@ static struct locks locks;
 static struct evmon_monitor monitor;
 
 /*
- * Waiters are in a list; zeros are not a list.  Its form is known for these kernels only;
- * on others nothing is reported.
+ * Waiters are in a list; an all-zero list was never initialised. The layout is known for these
+ * kernels only; on others nothing is reported.
  */
 static bool is_initialised(const struct evmon_site *site, const void *object)
 {
@@ -83,14 +83,14 @@ static void released(struct evmon_site *site, const void *object)
 				"released by another task than took it");
 		break;
 	case HELD_BY_NONE:
-		/* It may have been taken before this monitor came. */
+		/* It may have been taken before this monitor was loaded. */
 		if (was_free)
 			evmon_violation(&monitor, object, &here, "released before",
 					&before, "released, but not held");
 	}
 }
 
-/* A semaphore may be given by one task to another, and signals start at zero. */
+/* One task may hand a semaphore to another, and semaphores used as signals start at zero. */
 static void sem_up(struct evmon_site *site, const void *object)
 {
 	struct evmon_where here = evmon_here(site);
@@ -127,7 +127,7 @@ static void event(struct evmon_site *site, const void *object, u64 value)
 	}
 }
 
-/* Of spinlocks and what else has this class the other monitor tells. */
+/* evmon_spin judges the spinlocks and everything else of this class. */
 static void wait(struct evmon_site *site, const void *object)
 {
 	switch (site->type) {

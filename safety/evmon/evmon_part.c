@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of parts that must not sleep: read-side critical sections of RCU, bottom
- * halves off, preemption off.  Ended without having been begun, slept in, kept on return
- * to user space or by a process that ends.
+ * The monitor of sections that must not sleep: RCU read-side critical sections, bottom halves
+ * off, preemption off. Reports a section ended without a begin, sleeping in one, and one still
+ * open on return to user space or at the end of a process.
  */
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
@@ -82,7 +82,7 @@ static void exited(struct switches *switches, struct task_struct *task)
 	tell_all(task, "process ended");
 }
 
-/* Found while the run queue was locked, told right after. */
+/* Found with the run queue locked, reported right after. */
 struct slept {
 	struct irq_work work;
 	bool pending;
@@ -101,7 +101,7 @@ static void tell_slept(struct irq_work *work)
 	WRITE_ONCE(s->pending, false);
 }
 
-/* A reader of RCU may be preempted: it goes on running. */
+/* An RCU reader may be preempted: it stays runnable. */
 static void switched(struct switches *switches, struct task_struct *task)
 {
 	struct holder *holder = held_by(held, task);

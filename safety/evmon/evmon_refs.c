@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of reference counters: taken or dropped when it is zero already, not
- * back at zero when the module goes, with the places that took and dropped.
+ * The monitor of reference counters reports a counter taken or dropped at zero, or not back at zero
+ * when the module is unloaded, with the places that took and dropped references.
  *
- * A counter ends with the memory that it lies in: a tracepoint of the kernel tells when
- * that is freed.  What fails on its way to being shared is freed with its first
- * reference, and no leak.
+ * A counter lives as long as its memory: a kernel tracepoint reports the free. An object freed with
+ * its initial reference, before it was shared, is not a leak.
  *
  * counters_lock is raw and taken with interrupts off; the table does not grow.
  */
@@ -30,11 +29,11 @@
 
 struct counter {
 	const void *object;
-	s32 value;			/* after the last event that came */
-	s32 balance;			/* events of two CPUs may come in either order */
-	bool is_own;			/* its module set it, so it has all its events */
-	struct evmon_where zero;	/* when it was dropped to zero */
-	/* How many more references were taken there than dropped. */
+	s32 value;			/* after the last event that arrived */
+	s32 balance;			/* events of two CPUs may arrive in either order */
+	bool is_own;			/* its module initialised it, so all its events are known */
+	struct evmon_where zero;	/* when it dropped to zero */
+	/* References taken minus dropped at each place. */
 	struct { struct evmon_where where; int balance; } places[PLACES];
 };
 
@@ -43,13 +42,13 @@ static DEFINE_RAW_SPINLOCK(counters_lock);
 static unsigned long lost;
 static struct evmon_monitor monitor;
 
-/* The same for all of a page, so that few are looked at when memory is freed. */
+/* All counters of a page share a chain, so that a free searches few chains. */
 static unsigned int first_of(const void *object)
 {
 	return hash_long((unsigned long)object >> PAGE_SHIFT, COUNTERS_BITS);
 }
 
-/* Counters that ended make room for new ones. */
+/* Slots of counters that ended are reused. */
 static struct counter *counter_of(const void *object)
 {
 	unsigned int i, start = first_of(object);
@@ -100,7 +99,7 @@ static void counter_begin(struct counter *counter, s32 value, bool is_own)
 	};
 }
 
-/* Returns what is wrong, with the other place, or NULL. */
+/* Returns the fault, with the other place, or NULL. */
 static const char *counter_event(struct counter *counter, const struct evmon_site *site,
 				 s32 was, const struct evmon_where *here,
 				 struct evmon_where *other)
@@ -118,7 +117,7 @@ static const char *counter_event(struct counter *counter, const struct evmon_sit
 	counter->balance += taken ? 1 : -1;
 	counter_note(counter, here, taken ? 1 : -1);
 	*other = counter->zero;
-	/* What is below zero, or saturated, was told of when it became so. */
+	/* A counter below zero, or saturated, was reported when it became so. */
 	counter->value = was > 0 ? was + (taken ? 1 : -1) : 0;
 	if (!taken && was == 1)
 		counter->zero = *here;
@@ -188,7 +187,7 @@ static struct memory_listener memory = { .died = died };
 
 /* -- modules go --------------------------------------------------------------- */
 
-/* The place names the counter's module, regardless of who took a reference there. */
+/* The counter belongs to the module of its place, whoever took a reference there. */
 static bool is_of_module(const struct counter *counter, const struct module *module)
 {
 	const struct place *place = evmon_place(counter->places[0].where.place);
@@ -196,7 +195,7 @@ static bool is_of_module(const struct counter *counter, const struct module *mod
 	return place && !strcmp(place->module, module->name);
 }
 
-/* What the kernel also counts in may be dropped where no one sees it. */
+/* The kernel may drop references, unseen, of a counter that it also uses. */
 static bool is_leak(const struct counter *counter)
 {
 	return counter->is_own && counter->value > 0 && counter->balance > 0;

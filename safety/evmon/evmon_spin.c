@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The monitor of spinlocks and rwlocks, and of what may sleep: held across sleep, or on
- * return to user space; released by another than who took it, freed while held, taken in two
- * orders, or again by its holder, taken in an interrupt that could come while it is held; what
- * may sleep called where nothing may, with a spinlock or without.
+ * The monitor of spinlocks, rwlocks and sleeping calls reports: held across sleep or on return
+ * to user space; released by another holder; freed while held; inverted order; recursion; taken
+ * in an interrupt that could arrive while it is held; a call that may sleep where none may,
+ * with a spinlock held or without.
  */
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
@@ -32,7 +32,7 @@ static void wait(struct evmon_site *site, const void *object)
 	case EVMON_SPIN_ACQUIRE_IRQ:
 	case EVMON_RWLOCK_READ:
 	case EVMON_RWLOCK_WRITE:
-		/* Unless interrupts go off only once it is free. */
+		/* Unless the acquisition turned interrupts off. */
 		if (site->type != EVMON_SPIN_ACQUIRE_IRQ || in_hardirq())
 			order_context(locks.order, site, object);
 		locks_wait(&locks, site, object);
@@ -61,8 +61,8 @@ static const struct held_lock *last_held(void)
 }
 
 /*
- * Why nothing may sleep here, or NULL.  What calls this has preemption off itself, so many
- * times, and RCU's read-side sections.
+ * Why this context must not sleep, or NULL. The caller itself disabled preemption and entered RCU
+ * read-side sections this many times.
  */
 static const char *atomic_context(const struct memory_depth *own)
 {
@@ -79,7 +79,7 @@ static const char *atomic_context(const struct memory_depth *own)
 	return NULL;
 }
 
-/* What may sleep is entered where it must not, whether or not it sleeps. */
+/* A function that may sleep is called where it must not, whether or not it does sleep. */
 static void may_sleep(const struct evmon_where *here, const void *object, const char *what,
 		      const struct memory_depth *own)
 {
@@ -93,13 +93,13 @@ static void may_sleep(const struct evmon_where *here, const void *object, const 
 		evmon_violation(&monitor, object, here, NULL, NULL, "%s %s", what, context);
 }
 
-/* Of the dispatcher. */
+/* How deep the dispatcher's own sections are. */
 static const struct memory_depth in_event = {
 	.preempt = !IS_ENABLED(CONFIG_PREEMPT_RCU),
 	.rcu = IS_ENABLED(CONFIG_PREEMPT_RCU),
 };
 
-/* Of probes, which turn preemption off: not known. */
+/* kprobes turn preemption off, so its earlier state is unknown. */
 static const struct memory_depth in_probe = { .preempt = INT_MAX, .rcu = INT_MAX };
 
 static void event_may_sleep(struct evmon_site *site, const void *object)
@@ -164,7 +164,7 @@ static void pages(struct memory_listener *listener, gfp_t flags)
 
 /* -- held by who runs no more ------------------------------------------------- */
 
-/* Found while the run queue was locked, told right after. */
+/* Found with the run queue locked, reported right after. */
 struct slept {
 	struct irq_work work;
 	bool pending;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Not a judge: which locks and counters are hot, how long locks are waited for and
- * held, and by whom the longest.  Objects whose places call them the same are one.
+ * Reports no violations, but counts: which locks and counters are hot, how long locks are waited
+ * for and held, and who holds them longest. Objects with the same name at their places count as
+ * one.
  */
 #include <linux/hash.h>
 #include <linux/init.h>
@@ -23,8 +24,8 @@
 #define PROBES		16
 
 struct hot {
-	u32 place;			/* one that has the name; 0: unused */
-	u32 longest_place;		/* where it was taken, when held for longest */
+	u32 place;			/* a place with this name; 0: unused */
+	u32 longest_place;		/* where it was taken when it was held longest */
 	u64 count, waits, wait, wait_max, held, held_max;
 };
 

@@ -22,7 +22,7 @@
 
 struct held_set {
 	atomic_long_t lost;
-	/* How much is held, and in how many of the pages with a hash. */
+	/* Number of held objects, and a per-page count to skip pages without any. */
 	atomic_t count;
 	atomic_t pages[1 << PAGES_BITS];
 	struct holder holders[HOLDERS];
@@ -40,7 +40,7 @@ void held_destroy(struct held_set *set)
 }
 EXPORT_SYMBOL_GPL(held_destroy);
 
-/* A task's address, or a small number for each level of each CPU; 0 in an NMI. */
+/* The task's address, or a small number per CPU and interrupt level; 0 in an NMI. */
 static unsigned long key_now(void)
 {
 	if (in_nmi())
@@ -109,7 +109,7 @@ bool held_any(const struct held_set *set)
 }
 EXPORT_SYMBOL_GPL(held_any);
 
-/* By its holder: what others released goes, as far as it is on top. */
+/* Only by its holder: pops entries that others released from the top. */
 static void holder_trim(struct holder *holder)
 {
 	while (holder->depth && !READ_ONCE(holder->locks[holder->depth - 1].object))
@@ -159,7 +159,7 @@ static bool remove_mine(struct held_set *set, struct holder *holder, const void 
 		if (holder->locks[i].object != object)
 			continue;
 		*lock = holder->locks[i];
-		/* Another may have been first. */
+		/* Another CPU may have removed it first. */
 		if (cmpxchg(&holder->locks[i].object, object, NULL) == object)
 			count_add(set, object, -1);
 		holder_shrink(holder, i);
@@ -168,7 +168,7 @@ static bool remove_mine(struct held_set *set, struct holder *holder, const void 
 	return false;
 }
 
-/* Seldom, and never by its holder. */
+/* Rare, and never called by the holder. */
 static bool remove_others(struct held_set *set, const void *object, struct held_lock *lock)
 {
 	unsigned int i, j;
@@ -228,7 +228,7 @@ EXPORT_SYMBOL_GPL(held_gone);
 
 bool held_is_locked(const struct held_lock *lock)
 {
-	/* What is there now belongs to another. */
+	/* The memory was freed: a lock at this address now is another one. */
 	if (READ_ONCE(lock->gone))
 		return false;
 #ifndef CONFIG_PREEMPT_RT

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who holds which locks, for monitors.  A holder is a task, or what interrupts a
- * task on a CPU; it alone changes what it holds, so nothing is locked.  Exported by
- * evmon.ko, GPL only.
+ * Who holds which locks, for monitors. A holder is a task, or an interrupt level of a CPU. Only the
+ * holder adds entries to its list, so there is no lock. Exported by evmon.ko, GPL only.
  */
 #ifndef EVMON_HELD_H
 #define EVMON_HELD_H
@@ -31,39 +30,39 @@ struct task_struct;
 struct held_set *held_create(void);
 void held_destroy(struct held_set *set);
 
-/* The task or interrupt that runs now; NULL in an NMI, or if it holds nothing. */
+/* The running task or interrupt; NULL in an NMI, or if it holds nothing. */
 struct holder *held_by_me(struct held_set *set);
-/* The same for a task. */
+/* The holder of a task; NULL if it holds nothing. */
 struct holder *held_by(struct held_set *set, const struct task_struct *task);
 
-/* It is taken now; false if there is no room to remember it. */
+/* Records that the lock was taken; false if there is no room. */
 bool held_add(struct held_set *set, struct evmon_site *site, const void *object);
 
 enum held_by_whom { HELD_BY_NONE, HELD_BY_ME, HELD_BY_OTHER };
-/* It is released now: what was known of it is in @lock, unless none held it. */
+/* Records a release: copies the lock's entry to @lock if there was one. */
 enum held_by_whom held_remove(struct held_set *set, const void *object,
 			      struct held_lock *lock);
 
 /*
- * Code without events may have released it since, and freed its memory: what the lock says
- * itself counts.  Where that is not known it is believed to be locked.
+ * Uninstrumented code may have released the lock since, or freed its memory: the lock's own state
+ * decides. Where it cannot be read, the lock counts as held.
  */
 bool held_is_locked(const struct held_lock *lock);
-/* Its memory is freed: there is no lock from now on, but its holder may release it yet. */
+/* Its memory was freed: the lock no longer exists, though its holder may still release it. */
 void held_gone(struct held_lock *lock);
 
-/* It is held no more. */
+/* Removes the entry. */
 void held_forget(struct held_set *set, struct held_lock *lock);
-/* Forgets all that a holder holds. */
+/* Removes all entries of a holder. */
 void held_clear(struct held_set *set, struct holder *holder);
 
-/* Whether anything is held at all.  Cheap. */
+/* Whether any lock is held at all. Cheap. */
 bool held_any(const struct held_set *set);
 
-/* Calls @fn for all that is held. */
+/* Calls @fn for each held lock. */
 void held_walk(struct held_set *set, void (*fn)(struct held_lock *lock, void *data),
 	       void *data);
-/* The same for what lies in this memory; cheap if nothing does. */
+/* Calls @fn for each held lock in this memory; cheap if there is none. */
 void held_walk_in(struct held_set *set, const void *start, size_t size,
 		  void (*fn)(struct held_lock *lock, void *data), void *data);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the monitors of locks have in common. */
+/* Shared by the monitors of locks. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/instruction_pointer.h>
 
 #include "locks.h"
 
-/* A semaphore may be released by another task, and its memory freed by the one that waited. */
+/* Another task may release a semaphore, and the task that waited may free its memory. */
 static bool is_owned(const struct held_lock *lock)
 {
 	return lock->object && lock->type != EVMON_SEM_DOWN;
@@ -39,7 +39,7 @@ void locks_wait(struct locks *locks, struct evmon_site *site, const void *object
 	for (i = 0; holder && i < holder->depth; i++) {
 		const struct held_lock *lock = &holder->locks[i];
 
-		/* Readers wait for writers only; these wait for whoever it is. */
+		/* A reader blocks writers only; all other holders block everyone. */
 		if (lock->object != object || !is_owned(lock) ||
 		    (reads(lock->type) && reads(site->type)))
 			continue;
@@ -63,7 +63,7 @@ static void tell_freed(struct held_lock *lock, void *data)
 	const struct freed *freed = data;
 	struct evmon_where here;
 
-	/* Nothing is left of what was given away. */
+	/* A semaphore handed to another task has no holder to report. */
 	if (!is_owned(lock))
 		held_forget(freed->locks->held, lock);
 	if (locks_is_kept(lock)) {
@@ -85,7 +85,7 @@ static void died(struct memory_listener *listener, unsigned long ip, const void 
 	held_walk_in(locks->held, start, memory_size(start, cache), tell_freed, &freed);
 }
 
-/* A task that goes with locks of its own. */
+/* Reports locks that a task still holds when it ends. */
 static void tell_kept(struct locks *locks, struct task_struct *task, const char *what)
 {
 	struct holder *holder = held_by(locks->held, task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the monitors of locks have in common: who holds which, in which order they are
- * taken, and what must not happen while one is held.  Exported by evmon.ko, GPL only.
+ * Shared by the monitors of locks: the holders, the order of acquisition, and what must not happen
+ * while a lock is held. Exported by evmon.ko, GPL only.
  */
 #ifndef EVMON_LOCKS_H
 #define EVMON_LOCKS_H
@@ -24,18 +24,18 @@ struct locks {
 	struct memory_listener memory;
 };
 
-/* From now on the monitor is called; 0 or -errno.  May sleep. */
+/* Starts calling the monitor; 0 or -errno. May sleep. */
 int locks_start(struct locks *locks);
-/* It is called no more, and all is forgotten.  May sleep. */
+/* Stops calling the monitor and forgets all holders. May sleep. */
 void locks_stop(struct locks *locks);
 
-/* One was taken, after its checks. */
+/* A lock was taken, and its checks are done. */
 void locks_taken(struct locks *locks, struct evmon_site *site, const void *object);
 
-/* One is not free: tells if that is for ever.  Before the wait, as it may not end. */
+/* A lock is not free: reports a wait that can never end. Called before waiting. */
 void locks_wait(struct locks *locks, struct evmon_site *site, const void *object);
 
-/* Whether it is held still, by who has to release it: semaphores may be given to others. */
+/* Whether its holder must still release it: a semaphore may have been handed on. */
 bool locks_is_kept(const struct held_lock *lock);
 
 #endif /* EVMON_LOCKS_H */

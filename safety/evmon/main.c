@@ -39,7 +39,7 @@ exit_place:
 	return err;
 }
 
-/* Monitors and instrumented modules need this one's symbols: none is there any more. */
+/* Monitors and instrumented modules use this module's symbols: by now none is loaded. */
 static void __exit evmon_exit(void)
 {
 	view_exit();

@@ -68,7 +68,7 @@ static void measure_born(struct memory_listener *listener, unsigned long ip,
 
 static struct memory_listener measurer = { .born = measure_born };
 
-/* By an allocation of one's own. */
+/* An allocation of its own. */
 static void measure(void)
 {
 	measuring = current;
@@ -88,7 +88,7 @@ EXPORT_SYMBOL_GPL(memory_depth);
 
 /* -- listeners ------------------------------------------------------------------------ */
 
-/* What is neither of a slab nor large is another tool's, which knows more of it. */
+/* 0 for memory that is neither slab nor compound: it belongs to another tool, such as Kefence. */
 size_t memory_size(const void *start, const struct kmem_cache *cache)
 {
 	struct page *page;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Allocations and frees of the whole kernel, by its own tracepoints: who calls need not
- * be instrumented.  Exported by evmon.ko for the monitors, GPL only.
+ * Allocations and frees of the whole kernel, by its own tracepoints: callers need no
+ * instrumentation. Exported by evmon.ko for the monitors, GPL only.
  */
 #ifndef EVMON_MEMORY_H
 #define EVMON_MEMORY_H
@@ -11,9 +11,9 @@
 
 struct kmem_cache;
 
-/* All in any context; each may be NULL. */
+/* Callbacks run in any context; each may be NULL. */
 struct memory_listener {
-	/* An object of a slab, for @ip; @start may be NULL. */
+	/* A slab object was allocated by the caller @ip; @start may be NULL. */
 	void (*born)(struct memory_listener *listener, unsigned long ip, const void *start,
 		     size_t size, gfp_t flags);
 	/* @cache is NULL for kfree(); @start may be NULL. */
@@ -25,13 +25,13 @@ struct memory_listener {
 };
 
 int memory_listen(struct memory_listener *listener);
-/* None of its calls is under way when this returns. */
+/* On return no callback is under way. */
 void memory_ignore(struct memory_listener *listener);
 
-/* The bytes of what died() has got; 0 if they are not known. */
+/* The size in bytes of the object passed to died(); 0 if unknown. */
 size_t memory_size(const void *start, const struct kmem_cache *cache);
 
-/* What the tracepoints themselves add to what the allocating task has, in born(), pages(). */
+/* The nesting that the tracepoints themselves add to the allocating task's, in born(), pages(). */
 struct memory_depth {
 	unsigned int preempt, rcu;
 };

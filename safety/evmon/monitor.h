@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Monitors: modules that are called at each event, and judge.  Exported by
- * evmon.ko, GPL only.
+ * Monitors: modules that are called at each event and report violations. Exported by evmon.ko,
+ * GPL only.
  */
 #ifndef EVMON_MONITOR_H
 #define EVMON_MONITOR_H
@@ -18,21 +18,21 @@ struct seq_file;
 enum evmon_class { EVMON_CLASS_LOCK, EVMON_CLASS_REF, EVMON_CLASS_IRQ, EVMON_CLASS_ALLOC,
 		   EVMON_CLASS_PART, EVMON_CLASS_USER };
 
-/* The class of a type; types that are not listed are EVMON_CLASS_USER's. */
+/* The class of an event type; EVMON_CLASS_USER for types that are not listed. */
 enum evmon_class evmon_class_of(u16 type);
 /* "spinlock taken"; never NULL. */
 const char *evmon_text_of(u16 type);
 
 /**
- * struct evmon_monitor - who wants to be called
+ * struct evmon_monitor - a consumer of events
  * @name:	of at most 15 characters
- * @classes:	BIT(enum evmon_class) of what it is called for
- * @event:	called at each; any context, so it may take raw spinlocks only with
+ * @classes:	BIT(enum evmon_class) the classes of events to call it for
+ * @event:	called for each event, in any context: it may take raw spinlocks only with
  *		interrupts off, and none in an NMI
  * @wait:	a lock is not free, and is about to be waited for; may be NULL.  As @event
  * @going:	a module's exit function has returned, its sites are still there; may
  *		be NULL.  May sleep
- * @show:	its part of debugfs's file "monitors"; may be NULL
+ * @show:	prints its part of debugfs's file "monitors"; may be NULL
  */
 struct evmon_monitor {
 	const char *name;
@@ -42,27 +42,27 @@ struct evmon_monitor {
 	void (*going)(const struct module *module);
 	void (*show)(struct seq_file *m);
 	struct list_head node;
-	/* Of reports in the log: a hundred of one monitor leave room for another's. */
+	/* Limits reports in the log: a hundred of one monitor leave room for another's. */
 	struct ratelimit_state limit;
 };
 
 /**
- * evmon_register - have a monitor called from now on
+ * evmon_register - start calling a monitor
  *
  * May sleep.
  */
 void evmon_register(struct evmon_monitor *monitor);
 
 /**
- * evmon_unregister - no call of the monitor is under way or comes when this returns
+ * evmon_unregister - stop calling a monitor; on return no call is under way
  *
  * May sleep.
  */
 void evmon_unregister(struct evmon_monitor *monitor);
 
 /**
- * struct evmon_where - a place and who was there, for a report
- * @place:	its number, which outlives its module; 0: none, @ip tells
+ * struct evmon_where - the place, process and time of an event, for a report
+ * @place:	its number, which outlives its module; 0: none, see @ip
  * @ip:		an address there, or 0
  * @pid:	process
  * @jiffies:	when
@@ -74,7 +74,7 @@ struct evmon_where {
 	unsigned long jiffies;
 };
 
-/* For what is told later, in another context: see evmon_violation_of(). */
+/* A saved stack, to report later from another context: see evmon_violation_of(). */
 struct evmon_stack {
 	unsigned int len;
 	unsigned long entries[12];
@@ -82,38 +82,38 @@ struct evmon_stack {
 };
 void evmon_stack_save(struct evmon_stack *stack);
 
-/* This place, process and moment. */
+/* The place, process and time now. */
 struct evmon_where evmon_here(struct evmon_site *site);
 struct evmon_where evmon_here_ip(unsigned long ip);
-/* Who of a module called what the kernel tells of without saying who; slow. */
+/* The caller in a module of a kernel function whose event names no place; slow. */
 unsigned long evmon_caller(void);
 
 /**
- * evmon_violation - count a violation, and tell of the first for a pair of places
- * @monitor:	who found it
- * @object:	what it is about
+ * evmon_violation - count a violation, and report the first for a pair of places
+ * @monitor:	the monitor that found it
+ * @object:	the lock or counter
  * @here:	where it was found
  * @there:	what the other place did: "taken", "dropped to zero"; or NULL
  * @other:	the other place
  * @format:	what is wrong, in a few words, without a newline
  *
- * Any context, but with a run queue locked: printing may want to wake a process.
+ * Any context except with a run queue locked, because printing may wake a process.
  *
- * Return: the report's number, 0 if nothing was told.
+ * Return: the report's number, 0 if nothing was printed.
  */
 __printf(6, 7)
 int evmon_violation(struct evmon_monitor *monitor, const void *object,
 		     const struct evmon_where *here, const char *there,
 		     const struct evmon_where *other, const char *format, ...);
 
-/* The same with the stack of who did it; NULL: this one. */
+/* Like evmon_violation(), with the stack of the process at fault; NULL: the current stack. */
 __printf(7, 8)
 int evmon_violation_of(struct evmon_monitor *monitor, const void *object,
 		       const struct evmon_where *here, const struct evmon_stack *stack,
 		       const char *there, const struct evmon_where *other,
 		       const char *format, ...);
 
-/* A line more in report @number, unless that is 0: what was done, and where. */
+/* Adds a line to report @number, unless that is 0: what was done, and where. */
 void evmon_violation_more(int number, const char *what, const struct evmon_where *where);
 
 #endif /* EVMON_MONITOR_H */

@@ -3,11 +3,10 @@
  * Classes of locks and their order.
  *
  * order->lock is raw and taken with interrupts off, from any context but NMIs.
- * Nothing is taken inside it.  Tables do not grow: what finds no room is not
- * watched.
+ * Nothing is taken inside it. The tables have a fixed size: what does not fit is not watched.
  *
- * Most events show nothing new.  So what was looked at is remembered by locks and
- * places, without the lock.
+ * Most events show nothing new, so the combinations of locks and places already checked are
+ * remembered and looked up without order->lock.
  */
 #include <linux/export.h>
 #include <linux/hash.h>
@@ -32,7 +31,7 @@
 /* An initialised lock. */
 struct known_lock {
 	const void *object;
-	u32 life;			/* a number of its own */
+	u32 life;			/* distinguishes locks at one address over time */
 	u32 place;			/* 0: not known */
 	u64 value;
 	bool is_free;
@@ -41,21 +40,21 @@ struct known_lock {
 
 enum { IN_HARDIRQ, IN_SOFTIRQ, IRQS_ON, BH_ON, CONTEXTS };
 
-/* In which contexts locks of a class are taken; after these, in which only to read. */
+/* The contexts in which a class is taken; the upper half: taken only for reading. */
 struct lock_class {
 	unsigned long key;
 	bool seen[2 * CONTEXTS];
 	struct evmon_where where[2 * CONTEXTS];
 };
 
-/* One class is taken while another one is held. */
+/* A lock of one class was taken while one of another was held. */
 struct edge {
 	unsigned long outer, inner;
 	struct evmon_where where;	/* the inner one was taken */
 	struct evmon_where outer_where;
 };
 
-/* Two locks of one class, and in which order they were taken. */
+/* Two locks of one class, and the order in which they were taken. */
 struct pair {
 	struct known_lock *outer, *inner;
 	u32 outer_life, inner_life;
@@ -67,9 +66,9 @@ struct order {
 	struct evmon_monitor *monitor;
 	unsigned int edges_count;
 	u32 lives;
-	struct pair pairs[1 << PAIRS_BITS];	/* a newer one takes an older one's place */
+	struct pair pairs[1 << PAIRS_BITS];	/* a new pair overwrites an old one */
 	u64 looked[1 << LOOKED_BITS];
-	u16 edges_by_hash[2 * EDGES];	/* their numbers from 1 on */
+	u16 edges_by_hash[2 * EDGES];	/* indexes + 1 into the edges */
 	struct known_lock locks[1 << LOCKS_BITS];
 	struct lock_class classes[1 << CLASSES_BITS];
 	struct edge edges[EDGES];
@@ -107,7 +106,7 @@ static struct known_lock *lock_find(struct order *order, const void *object, boo
 		if (!lock->object)
 			break;
 	}
-	/* Full: the new one is the likelier to be used. */
+	/* The table is full: replace this entry, the new lock is likelier to be used. */
 	if (add)
 		*lock = (struct known_lock){ .object = object };
 	return add ? lock : NULL;
@@ -124,7 +123,7 @@ void order_init(struct order *order, struct evmon_site *site, const void *object
 		return;
 	raw_spin_lock_irqsave(&order->lock, flags);
 	lock = lock_find(order, object, true);
-	/* Memory used again is another lock. */
+	/* Reused memory holds another lock. */
 	lock->is_free = false;
 	lock->life = ++order->lives;
 	lock->place = here.place;
@@ -188,7 +187,7 @@ bool order_freed(struct order *order, const void *object,
 }
 EXPORT_SYMBOL_GPL(order_freed);
 
-/* Numbers of places are small, addresses are not. */
+/* Place numbers are small, addresses are not: no class keys collide. */
 static unsigned long class_key(struct order *order, const void *object)
 {
 	const struct known_lock *lock = lock_find(order, object, false);
@@ -212,7 +211,7 @@ static struct lock_class *class_find(struct order *order, unsigned long key)
 	return NULL;
 }
 
-/* Whether what a number stands for was looked at before. */
+/* Whether this combination was checked before. */
 static bool looked_at(struct order *order, u64 key)
 {
 	u64 *entry = &order->looked[hash_64(key, LOOKED_BITS)];
@@ -223,13 +222,13 @@ static bool looked_at(struct order *order, u64 key)
 	return false;
 }
 
-/* A place and a context; places are few. */
+/* Identifies a place and a context; there are few places. */
 static u64 context_number(u32 place, int context)
 {
 	return (u64)(U32_MAX - context) << 32 | place;
 }
 
-/* Two locks, and where they were taken: a helper takes now these and now others. */
+/* Identifies two locks and their places: one helper function may take different locks. */
 static u64 pair_number(const struct held_lock *outer, const void *object, u32 place)
 {
 	u64 number = (unsigned long)outer->object * GOLDEN_RATIO_64;
@@ -240,13 +239,13 @@ static u64 pair_number(const struct held_lock *outer, const void *object, u32 pl
 
 /* -- the order ---------------------------------------------------------------- */
 
-/* Where the number of an edge is, or 0 for it to be put. */
+/* The slot of an edge's number, or the empty slot for it. */
 static u16 *edge_slot(struct order *order, unsigned long outer, unsigned long inner)
 {
 	unsigned int i = hash_long(outer * 3 + inner, EDGES_BITS + 1);
 	u16 *slot;
 
-	/* At most half of them are used. */
+	/* Ends: at most half of the slots are used. */
 	for (;; i++) {
 		slot = &order->edges_by_hash[i % ARRAY_SIZE(order->edges_by_hash)];
 		if (!*slot)
@@ -258,8 +257,8 @@ static u16 *edge_slot(struct order *order, unsigned long outer, unsigned long in
 }
 
 /*
- * The last edge of a way from @from to @to, breadth first.  Ways of many classes are
- * not looked for.
+ * The last edge of a path from @from to @to, breadth first. Paths of more classes than the queue
+ * holds are not found.
  */
 static const struct edge *path_find(const struct order *order, unsigned long from,
 				    unsigned long to)
@@ -295,8 +294,8 @@ static bool is_pair(const struct pair *pair, const struct known_lock *outer,
 }
 
 /*
- * Two locks of one class: whether they were taken the other way round, at @back.  Where
- * the author has said that they are nested, by a number of their own, that is their order.
+ * Whether two locks of one class were taken in the opposite order, at @back. If the author
+ * declared a nesting order, its subclass numbers are that order.
  */
 static bool pair_add(struct order *order, const struct held_lock *outer,
 		     const struct evmon_where *here, const void *object, struct edge *back)
@@ -320,7 +319,7 @@ static bool pair_add(struct order *order, const struct held_lock *outer,
 	return false;
 }
 
-/* Whether it is new, and closes a circle with @back. */
+/* Whether the edge is new and closes a cycle with @back. */
 static bool edge_add(struct order *order, const struct held_lock *outer,
 		     const struct evmon_where *here, const void *object, bool nested,
 		     struct edge *back)
@@ -377,7 +376,7 @@ EXPORT_SYMBOL_GPL(order_take);
 
 /* -- contexts ----------------------------------------------------------------- */
 
-/* Notes it; the other place, if it does not go together with this one. */
+/* Records the context; returns the place of an incompatible one, if any. */
 static bool context_clash(struct order *order, const void *object, int is, int clashes,
 			  bool reads, const struct evmon_where *here,
 			  struct evmon_where *other)
@@ -392,7 +391,7 @@ static bool context_clash(struct order *order, const void *object, int is, int c
 	if (class && !class->seen[is]) {
 		class->where[is] = *here;
 		class->seen[is] = true;
-		/* Readers do not wait for each other, even if one interrupts another. */
+		/* Readers do not wait for each other, even if one interrupts the other. */
 		if (!class->seen[clashes] && !reads)
 			clashes += CONTEXTS;
 		clash = class->seen[clashes];
@@ -419,7 +418,7 @@ void order_context(struct order *order, struct evmon_site *site, const void *obj
 	static const char on[] = "taken with interrupts on, and in an interrupt";
 	static const char bh[] = "taken with softirqs on, and in a softirq";
 
-	/* Who only tries does not wait for what was interrupted. */
+	/* A trylock does not wait for the interrupted holder. */
 	if (in_hardirq()) {
 		if (!site->tried)
 			context_check(order, site, object, IN_HARDIRQ, IRQS_ON,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Classes of locks, in which order they are taken, and from which contexts, for
- * monitors.  Locks that were initialised at the same place are a class; others are
- * one each.  Exported by evmon.ko, GPL only.
+ * Classes of locks, the order in which they are taken, and the contexts, for monitors. Locks
+ * initialised at the same place form a class; any other lock is a class of its own. Exported by
+ * evmon.ko, GPL only.
  */
 #ifndef EVMON_ORDER_H
 #define EVMON_ORDER_H
@@ -18,13 +18,13 @@ void order_destroy(struct order *order);
 /* A lock was initialised. */
 void order_init(struct order *order, struct evmon_site *site, const void *object,
 		u64 value);
-/* Whether that was seen, and with which value. */
+/* Whether the initialisation was seen, and with which value. */
 bool order_init_value(struct order *order, const void *object, u64 *value);
 
 /*
- * For locks that only instrumented code takes: initialised there, or static.
+ * For locks that only instrumented code takes and initialises (or that are static).
  *
- * order_freed() says whether it was released before and not taken since, and where.
+ * order_freed() says whether the lock was released and not taken since, and where.
  */
 bool order_is_own(struct order *order, const struct evmon_site *site,
 		  const void *object);
@@ -33,15 +33,15 @@ bool order_freed(struct order *order, const void *object,
 		 const struct evmon_where *here, struct evmon_where *before);
 
 /*
- * @holder (may be NULL) takes @object: reports if elsewhere its locks are taken the other
- * way round.  A trylock waits for nothing.
+ * @holder (may be NULL) takes @object: reports if other code takes its locks in the opposite
+ * order. A trylock never waits, so it reports nothing.
  */
 void order_take(struct order *order, const struct holder *holder,
 		struct evmon_site *site, const void *object);
 
 /*
- * A spinlock is taken: tells if an interrupt waits for one of its class, too, and could
- * come while it is held.
+ * A spinlock is taken: reports if an interrupt handler takes one of its class and could run
+ * while the lock is held.
  */
 void order_context(struct order *order, struct evmon_site *site, const void *object);
 

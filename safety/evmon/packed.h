@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1 */
-/* An event as batches have it: evmon.ko writes them, libkernevents reads them. */
+/* An event within a batch: evmon.ko writes it, libkernevents reads it. */
 #ifndef EVMON_PACKED_H
 #define EVMON_PACKED_H
 
@@ -8,7 +8,7 @@
 struct evmon_packed {
 	__u64 object;
 	__u64 value;
-	__u64 cycles;		/* of the CPU's time stamp counter */
+	__u64 cycles;		/* the CPU's time stamp counter */
 	__s32 pid;		/* of the thread that ran */
 	__u16 place;
 	__u16 type;

@@ -11,13 +11,13 @@
 #include "monitor.h"
 #include "place.h"
 
-/* Their numbers have 16 bits in struct evmon_packed. */
+/* struct evmon_packed has 16 bits for a place's number. */
 #define PLACES	16384U
 
 static struct place *places;
 static atomic_t last_place;
 
-/* As many as PLACES: a module that comes again has new places. */
+/* PLACES limits these, too: a reloaded module gets new numbers. */
 u32 place_add_of(struct evmon_site *site, const char *module)
 {
 	struct place *place;
@@ -25,7 +25,7 @@ u32 place_add_of(struct evmon_site *site, const char *module)
 
 	if (atomic_read(&last_place) >= PLACES - 1)
 		return 0;
-	/* Two CPUs may both describe it: the second number is never used. */
+	/* Two CPUs may both describe a site: the second number stays unused. */
 	id = atomic_inc_return(&last_place);
 	if (id >= PLACES)
 		return 0;
@@ -49,7 +49,7 @@ const struct place *evmon_place(u32 number)
 }
 EXPORT_SYMBOL_GPL(evmon_place);
 
-/* A caller of a function that is watched has no line. */
+/* The caller of a probed function is known by its address only. */
 void place_text(char *text, size_t size, const struct evmon_where *where)
 {
 	const struct place *place = evmon_place(where->place);
@@ -62,7 +62,7 @@ void place_text(char *text, size_t size, const struct evmon_where *where)
 		scnprintf(text, size, "%pS", (void *)where->ip);
 	else
 		*text = '\0';
-	/* Where a monitor looked by itself, as a system call ended, is no place of the code. */
+	/* The monitor's own check at the end of a system call is not a place in the code. */
 	if (!place && strstr(text, " [evmon"))
 		*text = '\0';
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Places that emitted events, by number.  What is known of a place is copied at its
- * first event, as its module may go.
+ * Places that emitted events, by number. A place's description is copied at its first event,
+ * because its module may be unloaded.
  */
 #ifndef EVMON_PLACE_H
 #define EVMON_PLACE_H
@@ -19,17 +19,17 @@ struct place {
 	u16 type;
 	char module[32];
 	char file[48];			/* the last part of its path */
-	char name[48];			/* what the source calls the object */
+	char name[48];			/* its name in the source */
 };
 
 int place_init(void);
 void place_exit(void);
 
 u32 place_add(struct evmon_site *site);
-/* Of a module that has a name only. */
+/* The same for a module known only by its name. */
 u32 place_add_of(struct evmon_site *site, const char *module);
 
-/* The number of a site, from 1 on; 0 if there is no room for more.  Any context. */
+/* The number of a site, from 1; 0 if the table is full. Any context. */
 static inline u32 place_number(struct evmon_site *site)
 {
 	u32 id = smp_load_acquire(&site->id);
@@ -37,10 +37,10 @@ static inline u32 place_number(struct evmon_site *site)
 	return likely(id) ? id : place_add(site);
 }
 
-/* NULL for 0.  Exported for monitors, GPL only. */
+/* The place of a number; NULL for 0. Exported for monitors, GPL only. */
 const struct place *evmon_place(u32 number);
 
-/* Where it is: file:line, a symbol, or nothing.  Exported as well. */
+/* The location: file:line, a symbol, or "". Exported, GPL only. */
 void place_text(char *text, size_t size, const struct evmon_where *where);
 
 void place_show(struct seq_file *m);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Violations by pairs of places.  Entries are found by open addressing, claimed by
- * their key, and never freed.  What is shown of one is copied at its first time, as
- * its modules may go.
+ * Violations by pairs of places: a hash table with open addressing. An entry is claimed by
+ * storing its key, and never freed. The description is copied when the entry is new, because the
+ * modules may be unloaded.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
@@ -22,7 +22,7 @@
 struct seen {
 	unsigned long key;		/* 0: free */
 	atomic_long_t count;
-	int number;			/* of its report; set last, 0: not described yet */
+	int number;			/* report number; set last, 0: not described yet */
 	u32 here, there;		/* places */
 	char monitor[16];
 	char here_at[64], there_at[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Violations by pairs of places: how often each was seen. */
+/* Counts violations by pairs of places. */
 #ifndef EVMON_SEEN_H
 #define EVMON_SEEN_H
 
@@ -16,10 +16,9 @@ int seen_init(void);
 void seen_exit(void);
 
 /*
- * Counts a violation.  *@seen is its entry, NULL if there is no room for one.  Any
- * context.
+ * Counts a violation. Sets *@seen to its entry, or NULL if the table is full. Any context.
  *
- * Return: whether it is new; then seen_describe() is to be called, once.
+ * Return: whether the entry is new; then the caller must call seen_describe() once.
  */
 bool seen_count(const struct evmon_monitor *monitor, const struct evmon_where *here,
 		const struct evmon_where *other, struct seen **seen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When tasks give up the CPU, return to user space, and end. */
+/* Notifies when tasks give up the CPU, return to user space, and end. */
 #include <linux/export.h>
 #include <linux/sched.h>
 
@@ -11,7 +11,7 @@ static struct listeners listeners;
 #define tell(callback, task) \
 	listeners_call(&listeners, struct switches, callback, task)
 
-/* Their first arguments are the same on all kernels. */
+/* The tracepoints' first arguments are the same on all kernels. */
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next)
 {

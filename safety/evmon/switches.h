@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When tasks give up the CPU, return to user space, and end: by the kernel's own
- * tracepoints.  Exported by
- * evmon.ko for the monitors, GPL only.
+ * Notifies when tasks give up the CPU, return to user space, and end, by the kernel's tracepoints.
+ * Exported by evmon.ko for the monitors, GPL only.
  */
 #ifndef EVMON_SWITCHES_H
 #define EVMON_SWITCHES_H
@@ -12,11 +11,11 @@
 struct task_struct;
 
 struct switches {
-	/* @task stops running, with interrupts off and the run queue locked: tell later. */
+	/* @task stops running, with interrupts off and the run queue locked: report later. */
 	void (*out)(struct switches *switches, struct task_struct *task);
-	/* @task, which runs, ends; may be NULL. */
+	/* The current task @task ends; may be NULL. */
 	void (*exit)(struct switches *switches, struct task_struct *task);
-	/* It returns from a system call to user space; may be NULL. */
+	/* @task returns from a system call to user space; may be NULL. */
 	void (*user)(struct switches *switches, struct task_struct *task);
 	struct list_head node;
 };

@@ -15,7 +15,7 @@ void evmon_trace_off(void);
 int evmon_batch_on(void);
 void evmon_batch_off(void);
 
-/* Numbers of sites are in debugfs's evmon/sites. */
+/* debugfs's evmon/places describes the numbers. */
 TRACE_EVENT_FN(evmon_event,
 	TP_PROTO(const void *object, u64 value, u32 site, u16 type),
 	TP_ARGS(object, value, site, type),
@@ -37,7 +37,7 @@ TRACE_EVENT_FN(evmon_event,
 	evmon_trace_on, evmon_trace_off
 );
 
-/* What libkernevents reads: see batch.c. */
+/* Records for libkernevents: see batch.c. */
 TRACE_EVENT_FN(evmon_batch,
 	TP_PROTO(const struct evmon_packed *events, unsigned int count),
 	TP_ARGS(events, count),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What can be seen in debugfs. */
+/* evmon's files in debugfs. */
 #include "batch.h"
 #include "calls.h"
 #include "dispatch.h"

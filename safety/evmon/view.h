@@ -2,7 +2,7 @@
 /*
  * /sys/kernel/debug/evmon, for root:
  *   places	places that emitted events, by number: a table with tabs
- *   monitors	what the monitors have to show
+ *   monitors	a section of each monitor's own
  */
 #ifndef EVMON_VIEW_H
 #define EVMON_VIEW_H

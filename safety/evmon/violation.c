@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Telling of violations: a header line, "evmon: violation: MONITOR: ...", and lines
- * with its number, "evmon: [N] ...".
+ * Reports of violations: a header line, "evmon: violation: MONITOR: ...", and lines with its
+ * number, "evmon: [N] ...".
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -48,7 +48,7 @@ static bool is_of_module(unsigned long ip)
 	return ip >= MODULES_VADDR && ip < MODULES_END;
 }
 
-/* The monitor is on top, then the kernel. */
+/* The top of the stack is the monitor, then the kernel; the first module is the caller. */
 unsigned long evmon_caller(void)
 {
 	unsigned long entries[24], own = 0;
@@ -87,7 +87,7 @@ void evmon_stack_save(struct evmon_stack *stack)
 }
 EXPORT_SYMBOL_GPL(evmon_stack_save);
 
-/* What the object is called: by the source, so at a place of an instrumented module. */
+/* The object's name in the source, known at places in instrumented modules. */
 static const char *name_of(const struct evmon_where *here, const struct evmon_where *other)
 {
 	const struct place *place = evmon_place(here->place);

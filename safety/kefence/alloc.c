@@ -2,8 +2,8 @@
 /*
  * The replacements of kmalloc(), kmem_cache_alloc(), kfree() and so on.
  *
- * Memory is freed by address, regardless of who allocated it: memory in no slot is the
- * kernel's.
+ * A free goes by the address, whichever function allocated it: memory outside slots belongs to the
+ * kernel.
  */
 #include <linux/export.h>
 #include <linux/instruction_pointer.h>
@@ -21,7 +21,7 @@
 #include "site.h"
 #include "violation.h"
 
-/* One in so many calls of a place is timed. */
+/* One of this many calls at a place is timed. */
 #define TIMED_SHARE	64
 
 static void *alloc_timed(const struct request *request, struct site *site)
@@ -110,7 +110,7 @@ void kefence_kfree(const void *object)
 		kfree(object);
 }
 
-/* Strings in the kernel's own constants are not freed. */
+/* Strings in the kernel's read-only data are not freed. */
 EXPORT_STAND_IN(kfree_const);
 void kefence_kfree_const(const void *object)
 {
@@ -164,7 +164,7 @@ void kefence_kvfree_atomic(const void *object)
 }
 #endif
 
-/* kfree_rcu() of all kinds.  Without a head it is for callers that may sleep. */
+/* kfree_rcu() in all forms. Without an rcu_head the caller must be allowed to sleep. */
 static bool free_guarded_rcu(bool head, void *object, unsigned long ip)
 {
 	struct slot *slot = pool_slot_of((unsigned long)object);
@@ -192,7 +192,7 @@ void kefence_kvfree_call_rcu(struct rcu_head *head, void *object)
 		kvfree_call_rcu(head, object);
 }
 #else
-/* The offset of the head in the object, or the object, passes for a function. */
+/* The "function" is the offset of the head in the object, or the object itself. */
 void kefence_kvfree_call_rcu(struct rcu_head *head, rcu_callback_t func)
 {
 	void *object = head ? (void *)head - (unsigned long)func : (void *)func;
@@ -202,7 +202,7 @@ void kefence_kvfree_call_rcu(struct rcu_head *head, rcu_callback_t func)
 }
 #endif
 
-/* Guarded objects take RCU's own way. */
+/* Guarded objects are freed through call_rcu(). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 EXPORT_STAND_IN(kvfree_rcu_barrier);
 void kefence_kvfree_rcu_barrier(void)
@@ -232,8 +232,8 @@ size_t kefence_ksize(const void *object)
 }
 
 /*
- * Moves the contents of @object to @fresh, and returns that.  If it is NULL, nothing
- * changes.
+ * Copies the contents of @object to @fresh, frees @object and returns @fresh. If @fresh is NULL,
+ * nothing changes.
  */
 static void *moved(struct slot *slot, const void *object, size_t size, void *fresh,
 		   unsigned long ip)
@@ -268,7 +268,7 @@ static void *realloc_guarded(struct slot *slot, const void *object, size_t size,
 	return moved(slot, object, size, fresh, ip);
 }
 
-/* What is guarded moves, what is not yet there is a new object. */
+/* A guarded object moves; one that does not exist yet is allocated. */
 #define realloc_guarded_or(object, size_, flags_, virtual, real) ({	\
 	struct slot *slot_ = pool_slot_of((unsigned long)(object));	\
 	const struct request request_ = { .size = (size_), .gfp = (flags_) };\
@@ -286,7 +286,7 @@ static void *realloc_guarded(struct slot *slot, const void *object, size_t size,
 	result_;							\
 })
 
-/* Without memory the object is where it was. */
+/* Without memory the object stays where it was. */
 static void *realloc_watched(const void *object, size_t size, void *result,
 			     unsigned long ip)
 {
@@ -419,7 +419,7 @@ void kefence_kmem_cache_free(struct kmem_cache *s, void *object)
 	cache_free(s, object, _RET_IP_);
 }
 
-/* Without a cache it is kfree_bulk(). */
+/* With a NULL cache it acts as kfree_bulk(). */
 EXPORT_STAND_IN(kmem_cache_free_bulk);
 void kefence_kmem_cache_free_bulk(struct kmem_cache *s, size_t n, void **objects)
 {
@@ -433,7 +433,7 @@ void kefence_kmem_cache_free_bulk(struct kmem_cache *s, size_t n, void **objects
 	}
 }
 
-/* No memory cgroup is charged for the pool. */
+/* Objects of the pool are not charged to a memory cgroup. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 EXPORT_STAND_IN(kmem_cache_charge);
 bool kefence_kmem_cache_charge(void *object, gfp_t flags)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stands in for the allocator's functions. */
+/* Replacements of the allocator's functions. */
 #ifndef KEFENCE_ALLOC_H
 #define KEFENCE_ALLOC_H
 
@@ -10,31 +10,31 @@
 #include "watch.h"
 
 /*
- * kefence_NAME() is what instrumented modules call instead of NAME(), as symbols.h
- * has it: of the same type, and exported.
+ * Instrumented modules call kefence_NAME() instead of NAME(), for each NAME in symbols.h: the same
+ * type, and exported.
  */
 #define EXPORT_STAND_IN(name)		\
 	extern typeof(name) kefence_##name;	\
 	EXPORT_SYMBOL_GPL(kefence_##name)
 
-/* A guarded object for the caller at @ip, or NULL: the kernel has to serve it. */
+/* A guarded object for the caller at @ip; NULL: the kernel must allocate it. */
 void *alloc_guarded(const struct request *request, unsigned long ip);
 
 /*
- * Ends a guarded object, or reports that @object is neither one nor other memory that
- * can be freed.  Returns false if the kernel is still to free it.
+ * Frees a guarded object, or reports that @object is neither one nor other freeable memory.
+ * Returns false if the kernel must free it.
  */
 bool alloc_free_guarded(const void *object, unsigned long ip);
 
-/* Not the kernel's image, nor the vmalloc() space. */
+/* Neither in the kernel image nor in vmalloc() space. */
 static inline bool alloc_in_direct_map(const void *object)
 {
 	return virt_addr_valid(object) && (unsigned long)object < __START_KERNEL_map;
 }
 
 /*
- * The value of the expression @real unless a guarded object can be had; to be used
- * in a stand-in itself, as the place is where that returns to.
+ * A guarded object, or else the value of the expression @real. Use it directly in a replacement
+ * function: its return address identifies the place.
  */
 #define alloc_guarded_or(request_, real) ({				\
 	const struct request *r_ = (request_);				\

@@ -2,8 +2,8 @@
 /*
  * kmem_caches of instrumented modules.
  *
- * caches_lock guards who writes; lookups use RCU and nothing is freed before the
- * module goes.
+ * caches_lock serialises writers; lookups use RCU, and records are freed only when Kefence is
+ * unloaded.
  */
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
@@ -33,7 +33,7 @@ struct cache *cache_of(const struct kmem_cache *real)
 	return found;
 }
 
-/* A module that comes again makes its caches again. */
+/* A module that is reloaded creates its caches again: reuse their records. */
 static struct cache *cache_again(const struct client *client, const char *name)
 {
 	struct cache *cache;
@@ -79,14 +79,14 @@ void cache_remove(struct kmem_cache *real, unsigned long ip)
 
 	if (!cache)
 		return;
-	/* What RCU is about to end is no leak. */
+	/* Objects that RCU is about to free are not leaked. */
 	if (atomic_long_read(&cache->live))
 		object_flush();
 	violation_of_cache(cache, ip);
 	mutex_lock(&caches_lock);
 	hash_del_rcu(&cache->node);
 	mutex_unlock(&caches_lock);
-	/* Who looks for another one may stand on it. */
+	/* A lookup may still be reading the record. */
 	synchronize_rcu();
 	mutex_lock(&caches_lock);
 	cache->real = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kmem_caches that instrumented modules made, and what of them the kernel does
- * not tell: constructor, alignment, name.  Objects of other caches are left to the
- * kernel.  A record outlives its cache, as objects that have died name it.
+ * kmem_caches created by instrumented modules, with what the kernel does not reveal: constructor,
+ * alignment, name. Objects of other caches are left to the kernel. A record outlives its cache,
+ * because freed objects refer to it.
  */
 #ifndef KEFENCE_CACHE_H
 #define KEFENCE_CACHE_H
@@ -20,7 +20,7 @@ struct cache {
 	void (*ctor)(void *object);
 	unsigned int size, align;
 	bool by_rcu;			/* SLAB_TYPESAFE_BY_RCU */
-	bool wanted;			/* by the client's settings */
+	bool wanted;			/* selected by the client's settings */
 	atomic_long_t live;		/* guarded objects */
 	char name[];
 };
@@ -28,12 +28,12 @@ struct cache {
 /* The record of a cache, or NULL.  Any context. */
 struct cache *cache_of(const struct kmem_cache *real);
 
-/* Of one that was just made; without memory for a record it is left alone. */
+/* Records a new cache; without memory for a record its objects are not guarded. */
 void cache_add(struct kmem_cache *real, struct client *client, const char *name,
 	       unsigned int size, unsigned int align, slab_flags_t flags,
 	       void (*ctor)(void *object));
 
-/* Before it is destroyed: reports what is still alive in it. */
+/* Called before its destruction: reports objects still alive. */
 void cache_remove(struct kmem_cache *real, unsigned long ip);
 
 void cache_settings_changed(const struct client *client);

@@ -212,7 +212,7 @@ static int module_coming(struct module *module)
 	if (entry)
 		WRITE_ONCE(entry->module, module);
 	mutex_unlock(&client_registry.lock);
-	/* What happened at addresses that have another meaning now. */
+	/* Forget reports at addresses that now have another meaning. */
 	report_forget();
 	return entry ? 0 : -ENOMEM;
 }
@@ -230,12 +230,12 @@ static void module_going(struct module *module)
 	if (!gone)
 		return;
 
-	/* 1. Its exit function has run: what is alive now stays so. */
+	/* 1. Its exit function has run: objects still alive are leaked. */
 	object_report_leaks(gone);
-	/* 2. No place is looked up as this module's any more. */
+	/* 2. From here on no lookup finds the module. */
 	WRITE_ONCE(gone->entry.module, NULL);
 	synchronize_rcu();
-	/* 3. So none that this forgets can come again. */
+	/* 3. So sites forgotten here cannot be added again. */
 	site_forget(gone);
 }
 

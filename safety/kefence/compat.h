@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between the kernels that Kefence builds for, from 6.1 to the
- * newest, but for the allocator's functions, which are in stand_ins.h.
+ * Differences between the kernels that Kefence builds for, from 6.1 to the newest. Those of the
+ * allocator's functions are in stand_ins.h.
  */
 #ifndef KEFENCE_COMPAT_H
 #define KEFENCE_COMPAT_H
@@ -19,14 +19,14 @@
 #define ftrace_regs_set_instruction_pointer ftrace_instruction_pointer_set
 #endif
 
-/* Caches that are one to the kernel would be one to Kefence. */
+/* Caches that the kernel merges could not be told apart. */
 #ifdef SLAB_NO_MERGE
 #define COMPAT_SLAB_NO_MERGE	SLAB_NO_MERGE
 #else
 #define COMPAT_SLAB_NO_MERGE	SLAB_NOLEAKTRACE
 #endif
 
-/* As kefence.h has it, which is not for Kefence's own sources. */
+/* The same as in kefence.h, which Kefence's own sources do not include. */
 #define KEFENCE_GFP_STRUCT	((__force gfp_t)(1U << 31))
 
 #endif /* KEFENCE_COMPAT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Guarded objects that the kernel frees. */
+/* Catches guarded objects that the kernel frees. */
 #include <linux/ptrace.h>
 
 #include "corefree.h"

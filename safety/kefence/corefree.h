@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Guarded objects that the kernel frees, not their module: what it was given to
- * free in time (kfree_rcu() of the core, seq_file, skb heads, ...).  kfree() takes
- * them for large allocations, as they are in no slab, and passes them on to a
- * function of its own; that is where they are caught.  Other frees pay nothing.
+ * Guarded objects that the kernel, not their module, frees: they were handed to it (kfree_rcu() of
+ * the core, seq_file, skb heads, ...). The kernel's kfree() finds no slab, takes them for large
+ * allocations and calls an internal function; that function is hooked. Other frees cost nothing.
  */
 #ifndef KEFENCE_COREFREE_H
 #define KEFENCE_COREFREE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What stands in for the functions that allocate and fill: the kernel's own call
- * its own kmalloc().  Where no guarded object can be had, they are called.
+ * Replacements of functions that allocate and fill: the kernel's own would call the kernel's
+ * kmalloc(). They are called if no guarded object is available.
  */
 #include <linux/export.h>
 #include <linux/fs.h>
@@ -50,7 +50,7 @@ char *kefence_kstrdup(const char *string, gfp_t flags)
 	return copied_or(string, strlen(string), true, flags, kstrdup(string, flags));
 }
 
-/* The kernel's own constants are not copied, a module's are. */
+/* Strings in the kernel's read-only data are not copied, a module's are. */
 EXPORT_STAND_IN(kstrdup_const);
 const char *kefence_kstrdup_const(const char *string, gfp_t flags)
 {
@@ -111,8 +111,8 @@ void *kefence_kmemdup_array(const void *source, size_t count, size_t size, gfp_t
 /* -- from user space ---------------------------------------------------------- */
 
 /*
- * A guarded copy of @len bytes of the process, ERR_PTR(-EFAULT), or NULL where the
- * kernel has to make it.
+ * A guarded copy of @len bytes from user space, ERR_PTR(-EFAULT), or NULL: the kernel must make
+ * it.
  */
 static void *copied_in(const void __user *source, size_t len, bool string,
 		       unsigned long ip)
@@ -156,7 +156,7 @@ void *kefence_memdup_user_nul(const void __user *source, size_t len)
 	return copied_in_or(source, len, true, memdup_user_nul(source, len));
 }
 
-/* The process may change it meanwhile: the last byte is a zero all the same. */
+/* The process may change the string meanwhile: the last byte is set to zero in any case. */
 EXPORT_STAND_IN(strndup_user);
 char *kefence_strndup_user(const char __user *source, long max)
 {
@@ -196,7 +196,7 @@ char *kefence_kvasprintf(gfp_t flags, const char *format, va_list args)
 	return formatted(flags, format, args, _RET_IP_);
 }
 
-/* What it returns uncopied is a constant, which is not freed. */
+/* A string returned uncopied is constant and must not be freed. */
 EXPORT_STAND_IN(kvasprintf_const);
 const char *kefence_kvasprintf_const(gfp_t flags, const char *format, va_list args)
 {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accesses to pages that fault.
+ * Handles page faults in slots.
  *
- * bad_area_nosemaphore() is where the kernel comes to when it knows no page to
- * bring, before it looks whether the instruction may fault, and before the oops.
- * Where it is not called the instruction is executed again, so a page that was
- * opened lets it go on.
+ * The kernel calls bad_area_nosemaphore() when a fault hits no mapping, before it looks for an
+ * exception fixup, and before the oops. If the call is skipped, the instruction is executed
+ * again, so opening the page lets it continue.
  *
- * Interrupts are off here, and any lock may be held: nothing is taken.
+ * Interrupts are off, and any lock may be held: the handler takes none.
  *
- * An access that goes on from byte to byte would leave the opened page for the
- * next object.  So that object's pages are closed, too.  If they are entered from
- * outside the object or by the very code, it runs on; any other access opens them.
+ * An access that advances byte by byte would run through the opened page into the next object. So
+ * that object's pages are closed. If the same task or the same code enters them from outside the
+ * object, it is the runaway access; any other access opens them again.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,16 +34,16 @@
 #include "report.h"
 #include "violation.h"
 
-/* A loop is shorter than this, and its steps are. */
+/* A loop's code is shorter than this, and so are its steps. */
 #define LOOP_LEN	256
 #define STEP_LEN	64
 
-/* What an access is about, on its way through the functions below. */
+/* State of an access while it is handled. */
 struct access {
 	struct pt_regs *regs;
 	unsigned long addr;
 	bool write;
-	struct slot *slot;		/* that the address is in */
+	struct slot *slot;		/* contains the address */
 	struct slot *object;		/* that it is about */
 	enum violation_kind kind;
 };
@@ -58,10 +57,9 @@ static const struct exception_table_entry *no_table(unsigned long addr)
 DEFINE_STATIC_CALL(search_tables, no_table);
 
 /*
- * Reading on past a page's end is what load_unaligned_zeropad() is for, BPF
- * programs follow pointers that may be wrong, and *_nofault() are for looking.
- * copy_to_user() and the like have fixups for user addresses only, which this is
- * not.
+ * load_unaligned_zeropad() may read past a page's end, BPF programs may follow bad pointers, and
+ * *_nofault() probe addresses. copy_to_user() and the like have fixups for user addresses only,
+ * and this address is not one.
  */
 static bool access_is_meant(const struct pt_regs *regs)
 {
@@ -109,7 +107,7 @@ static bool in_its_pages(const struct slot *slot, unsigned long addr)
 	return addr >= (slot->object & PAGE_MASK) && addr < PAGE_ALIGN(object_end(slot));
 }
 
-/* Living objects first, then the nearer one. */
+/* Prefers a live object, then the nearer one. */
 static bool is_likelier(const struct slot *slot, const struct slot *than,
 			unsigned long addr)
 {
@@ -154,7 +152,7 @@ static bool runs_on(const struct access *access)
 		PAGE_ALIGN(object_end(slot)) - access->addr <= STEP_LEN);
 }
 
-/* The object that comes next if the access goes on: its pages fault from now on. */
+/* Closes the object that the access would reach next: its pages fault from now on. */
 static void close_next(const struct access *access)
 {
 	struct slot *next;
@@ -177,7 +175,7 @@ static void reopen(struct slot *slot)
 {
 	WRITE_ONCE(slot->runaway, NULL);
 	pool_unprotect(slot, slot->object, object_end(slot), true);
-	/* It may have died meanwhile. */
+	/* It may have been freed meanwhile. */
 	if (!is_live(slot))
 		pool_protect(slot, slot->object, object_end(slot));
 }
@@ -190,12 +188,12 @@ static void open_page(const struct access *access, bool writable)
 	unsigned long page = access->addr & PAGE_MASK;
 
 	if (!writable) {
-		/* Of what was freed nothing is shown. */
+		/* Reads of a freed object see zeros. */
 		pool_unprotect(slot, page, page + PAGE_SIZE, true);
 		clear_page((void *)page);
 	}
 	pool_unprotect(slot, page, page + PAGE_SIZE, writable);
-	/* Whichever of them ends first closes it. */
+	/* Whichever ends first, this fault or the object, closes the page. */
 	smp_store_release(&slot->opened, true);
 	if (before)
 		smp_store_release(&before->opened, true);
@@ -218,8 +216,8 @@ static bool is_string_instruction(const struct pt_regs *regs)
 }
 
 /*
- * What would go on for as long as it was told to ends here: a string instruction,
- * or one of the kernel's functions in assembly, which push nothing.
+ * Ends an operation that would run to its full length: a string instruction, or one of the
+ * kernel's assembly functions, which push nothing.
  */
 static void stop_string(struct pt_regs *regs)
 {
@@ -236,14 +234,14 @@ static void stop_string(struct pt_regs *regs)
 	sprint_symbol_no_offset(name, regs->ip);
 	if (match_string(functions, ARRAY_SIZE(functions), name) < 0)
 		return;
-	/* They return where they wrote to; memset() has it in r10 until its end. */
+	/* These return the destination; memset() keeps it in r10 until its end. */
 	if (strstr(name, "memset"))
 		regs->ax = regs->r10;
 	regs->ip = *(unsigned long *)regs->sp;
 	regs->sp += sizeof(long);
 }
 
-/* Whether the instruction can be executed again. */
+/* Whether to execute the instruction again. */
 static bool access_follow(const struct access *access, enum action action)
 {
 	if (action == ACTION_READ && access->write)
@@ -284,7 +282,7 @@ static bool access_handle(struct access *access)
 {
 	if (access_is_meant(access->regs))
 		return false;
-	/* The slot's present user was faster, or this CPU's TLB is stale. */
+	/* Another user of the slot opened the page first, or this CPU's TLB is stale. */
 	if (pool_is_open(access->slot, access->addr, access->write))
 		return true;
 	if (is_live(access->slot) && in_its_pages(access->slot, access->addr) &&
@@ -317,7 +315,7 @@ static bool fault(struct pt_regs *args, unsigned long caller)
 	access.slot = pool_slot_of(access.addr);
 	if (!access.slot)
 		return false;
-	/* NMIs do come here; what faults in here is a fault of Kefence. */
+	/* NMIs can nest here; a deeper fault is a bug in Kefence. */
 	if (this_cpu_inc_return(depth) > 2) {
 		this_cpu_dec(depth);
 		return false;
@@ -331,7 +329,7 @@ static struct hook hook = { .fn = fault, .name = "bad_area_nosemaphore" };
 
 int fault_init(void)
 {
-	/* The symbol is not exported; a probe that is never armed finds it. */
+	/* The symbol is not exported; registering a disabled kprobe finds it. */
 	struct kprobe probe = {
 		.symbol_name = "search_exception_tables",
 		.flags = KPROBE_FLAG_DISABLED,
@@ -343,7 +341,7 @@ int fault_init(void)
 		pr_err("no search_exception_tables() in this kernel (%d)\n", err);
 		return -ENOENT;
 	}
-	/* Past an endbr64 if there is one, which is as good for a direct call. */
+	/* Skip an endbr64: a direct call does not need it. */
 	static_call_update(search_tables, (void *)probe.addr);
 	unregister_kprobe(&probe);
 	return hook_register(&hook);

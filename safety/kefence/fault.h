@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Accesses to pages that fault. */
+/* Page faults in slots. */
 #ifndef KEFENCE_FAULT_H
 #define KEFENCE_FAULT_H
 

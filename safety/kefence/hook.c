@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Replaces functions of the kernel, by ftrace. */
+/* Replaces kernel functions, by ftrace. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/printk.h>
@@ -8,7 +8,7 @@
 #include "compat.h"
 #include "hook.h"
 
-/* In place of the kernel's function; its callers want no result. */
+/* Runs instead of the kernel's function; its callers use no result. */
 static noinline notrace void instead(void)
 {
 	barrier();
@@ -30,8 +30,8 @@ int hook_register(struct hook *hook)
 
 	hook->ops.func = hook_call;
 	/*
-	 * PERMANENT: not for root to switch off with the function tracer.  Not
-	 * RECURSION: it has to work in what other users of ftrace call.
+	 * PERMANENT: root cannot switch it off with the function tracer. Not RECURSION: it must
+	 * also run in functions that other users of ftrace call.
 	 */
 	hook->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
 			  FTRACE_OPS_FL_PERMANENT;

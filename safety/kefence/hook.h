@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of the kernel that are replaced where Kefence has to see to it. */
+/* Kernel functions that Kefence intercepts. */
 #ifndef KEFENCE_HOOK_H
 #define KEFENCE_HOOK_H
 
@@ -7,10 +7,9 @@
 
 struct hook {
 	/*
-	 * Called before the kernel's function, with its arguments in @args and its
-	 * caller's address.  True: it has been seen to, the function is not called.
-	 * In whatever context the function is called; it may be interrupted by
-	 * itself.
+	 * Called before the kernel's function, with its arguments in @args and its caller's
+	 * address. Returns true if it handled the call; the function is then skipped. Runs in the
+	 * caller's context, and may be interrupted by itself.
 	 */
 	bool (*fn)(struct pt_regs *args, unsigned long caller);
 	char *name;

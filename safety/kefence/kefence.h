@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Included before all else in every source file of an instrumented module
- * (module.mk: -include): what the module calls kfree() is kefence_kfree() to the
- * linker, and so on for all of symbols.h.  Types and prototypes stay the
- * kernel's, calls from the kernel's inline functions and macros are redirected
- * as well, and so are pointers to these functions.
+ * Included before all else in every source file of an instrumented module (module.mk: -include):
+ * the linker sees a call of kfree() as kefence_kfree(), and so on for all of symbols.h. Types and
+ * prototypes stay the kernel's; calls from the kernel's inline functions and macros, and pointers
+ * to these functions, are redirected as well.
  */
 #ifndef KEFENCE_H
 #define KEFENCE_H
@@ -19,12 +18,12 @@ KEFENCE_SYMBOLS(KEFENCE_REDIRECT)
 #include <linux/string.h>
 #include <linux/version.h>
 
-/* printk.h defined it, as files do that have none of their own. */
+/* printk.h defined its default because the file defines no pr_fmt of its own. */
 #ifdef SAFETY_OWN_PR_FMT
 #undef pr_fmt
 #endif
 
-/* The headers that check lengths call it by a name of their own. */
+/* Headers with length checks declare these functions under another name. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 void *kefence_kmemdup_noprof(const void *source, size_t len, gfp_t flags);
 #define kmemdup_noprof	kefence_kmemdup_noprof
@@ -34,11 +33,10 @@ void *kefence_kmemdup(const void *source, size_t len, gfp_t flags);
 #endif
 
 /*
- * An object ends at a page's end, byte for byte.  Where its size is a constant,
- * or that of an array, it is a multiple of its type's alignment, so the object is
- * aligned as it should be.  Not so for a structure with bytes at its end:
- * "sizeof(*header) + length" needs alignment before exactness.  Such a size is
- * known by its spelling, and marked by a bit that no GFP flag uses.
+ * An object ends exactly at a page's end. If its size is a constant, or an array's, the size is a
+ * multiple of its type's alignment, so the object is aligned. That fails for a structure with a
+ * variable tail: "sizeof(*header) + length" needs alignment more than exactness. Such a size is
+ * recognised by its spelling, and marked by a bit that no GFP flag uses.
  */
 #define KEFENCE_GFP_STRUCT	((__force gfp_t)(1U << 31))
 #define kefence_hint(spelling)						\

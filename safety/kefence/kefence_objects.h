@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The objects of modules that are built with Kefence, for other tools.  Exported
- * by kefence.ko, GPL only; build with KBUILD_EXTRA_SYMBOLS += its Module.symvers.
+ * Objects of modules built with Kefence, for other tools. Exported by kefence.ko, GPL only; build
+ * with KBUILD_EXTRA_SYMBOLS += its Module.symvers.
  *
- * A watcher is told of every object that an instrumented module allocates or
- * frees, guarded or not.  What is alive at some address is known for guarded
- * objects only.
+ * A watcher is called for every object that an instrumented module allocates or frees, guarded or
+ * not. Lookup by address finds guarded objects only.
  */
 #ifndef KEFENCE_OBJECTS_H
 #define KEFENCE_OBJECTS_H
@@ -16,8 +15,8 @@
 /**
  * struct kefence_object - a guarded object
  * @start:	its first byte
- * @size:	in bytes, as it was asked for
- * @live:	false: the last object that was there, which has been freed
+ * @size:	in bytes, as requested
+ * @live:	false: freed; it was the last object in its slot
  * @cache:	its kmem_cache's name, or NULL; valid while kefence.ko is loaded
  * @allocated:	address in the instrumented module to which its allocation returned
  * @freed:	the same of the call that freed it, 0 if @live
@@ -36,8 +35,8 @@ struct kefence_object {
  * @addr:	any address
  * @object:	filled in if there is one
  *
- * Any context, NMIs included; takes no lock.  What is found may change at once,
- * unless the caller keeps the object alive.
+ * Any context, NMIs included; takes no lock. The result may be stale at once, unless the caller
+ * keeps the object alive.
  *
  * Return: true if @addr is in a slot or in the guard before it, and the slot was
  * ever used.
@@ -49,18 +48,18 @@ bool kefence_find(unsigned long addr, struct kefence_object *object);
  * @fn:		called for each; returning true ends the walk
  * @data:	passed to @fn
  *
- * Any context, takes no lock.  Objects that come or go meanwhile may be missed.
+ * Any context, takes no lock.  Objects allocated or freed meanwhile may be missed.
  */
 void kefence_walk(bool (*fn)(const struct kefence_object *object, void *data),
 		  void *data);
 
 /**
- * struct kefence_watch - who wants to be told of objects
- * @alloc:	an object exists, no one else knows it yet; @ip as
+ * struct kefence_watch - callbacks for allocations and frees
+ * @alloc:	an object was allocated, and is not visible to others yet; @ip as
  *		kefence_object.allocated
- * @free:	an object is about to end; no one else has the memory yet.  Also called
+ * @free:	an object is about to be freed; its memory is not reused yet. Also called
  *		for frees that Kefence then refuses.  Memory freed by kfree_rcu() and
- *		kmem_caches with SLAB_TYPESAFE_BY_RCU may be read on for a grace period.
+ *		kmem_caches with SLAB_TYPESAFE_BY_RCU may still be read for a grace period.
  * @next:	Kefence's
  *
  * Both are called in the context of the allocating or freeing code: they may not
@@ -73,16 +72,16 @@ struct kefence_watch {
 };
 
 /**
- * kefence_watch - be told of objects from now on
- * @watch:	stays the caller's, until kefence_unwatch()
+ * kefence_watch - start calling a watcher
+ * @watch:	belongs to the caller; must live until kefence_unwatch()
  *
- * Objects that are alive already: kefence_walk() has the guarded ones.
+ * For guarded objects that exist already, use kefence_walk().
  */
 void kefence_watch(struct kefence_watch *watch);
 
 /**
- * kefence_unwatch - be told no longer
- * @watch:	no call of it is under way or comes when this returns
+ * kefence_unwatch - stop calling a watcher
+ * @watch:	on return none of its calls is under way
  *
  * May sleep.
  */

@@ -21,7 +21,7 @@
 
 #define KEFENCE_VERSION	"0.1.0"
 
-/* Of the machine's memory, 1 / BUDGET_SHARE may become slots. */
+/* At most 1 / BUDGET_SHARE of the machine's memory may become slots. */
 #define BUDGET_SHARE	16
 
 static unsigned long budget;
@@ -36,7 +36,7 @@ static int __init kefence_init(void)
 {
 	int err;
 
-	/* There page tables are not the kernel's to write. */
+	/* In a Xen PV guest the kernel cannot write page tables directly. */
 	if (boot_cpu_has(X86_FEATURE_XENPV)) {
 		pr_err("not in a paravirtualized Xen domain\n");
 		return -EOPNOTSUPP;
@@ -84,7 +84,7 @@ exit_site:
 	return err;
 }
 
-/* Instrumented modules need this one's symbols: none is loaded any more. */
+/* Instrumented modules use this module's symbols: by now none is loaded. */
 static void __exit kefence_exit(void)
 {
 	view_exit();

@@ -2,9 +2,9 @@
 /*
  * Objects in slots.
  *
- * slot->state says who owns a slot: SLOT_FREE its class's queue, or the code that took
- * it from there, SLOT_LIVE the module, SLOT_PENDING RCU.  A free has to win the change
- * from SLOT_LIVE; one that does not is a double free.
+ * slot->state names the owner of a slot: SLOT_FREE its class's queue, or the code that just
+ * dequeued it; SLOT_LIVE the module; SLOT_PENDING RCU. A free must win the transition from
+ * SLOT_LIVE; a loser is a double free.
  */
 #include <linux/random.h>
 #include <linux/rcupdate.h>
@@ -21,16 +21,15 @@
 #include "site.h"
 #include "violation.h"
 
-/* On the sides of an object, as far as its pages go; looked at when it dies. */
+/* Fills the bytes around an object within its pages; checked when it is freed. */
 #define CANARY		0xa9b5c1d3e7f7ebdfULL
 #define CANARY_LEN	64UL
 
 /* -- where it lies ------------------------------------------------------------ */
 
 /*
- * Exact, where that is aligned as its type needs it: see kefence.h.  Where CPUs
- * stop at atomic operations across cache lines, an unknown type is too much to
- * risk.
+ * Exact, if its type's alignment allows: see kefence.h. If split-lock detection is on, an
+ * unknown type must be aligned.
  */
 static unsigned int object_align(const struct request *request,
 				 const struct client *client)
@@ -62,7 +61,7 @@ static unsigned long object_place(const struct slot *slot, size_t size,
 	return round_down(end - size, align);
 }
 
-/* The bytes around an object that it shares its pages with. */
+/* Bytes before the object in its first page. */
 static unsigned long slack_before(const struct slot *slot)
 {
 	return min(slot->object & ~PAGE_MASK, CANARY_LEN);
@@ -139,10 +138,10 @@ static void event_set(struct slot_event *event, struct site *site)
 
 void object_close(struct slot *slot)
 {
-	/* Overruns opened the page after it, which is no object's. */
+	/* An overrun may have opened the page after the slot, which holds no object. */
 	unsigned long addr, end = pool_slot_end(slot) + PAGE_SIZE;
 
-	/* What is opened next shows zeros. */
+	/* The page, when opened next, must show zeros. */
 	for (addr = pool_slot_start(slot); addr < end; addr += PAGE_SIZE)
 		if (pool_is_open(slot, addr, true))
 			clear_page((void *)addr);
@@ -169,7 +168,7 @@ static void *object_born(struct slot *slot, const struct request *request,
 	else if (want_init_on_alloc(request->gfp))
 		memset((void *)slot->object, 0, slot->size);
 	event_set(&slot->born, site);
-	/* Now it can be freed, and faults are this object's. */
+	/* From here on it can be freed, and faults belong to this object. */
 	smp_store_release(&slot->state, SLOT_LIVE);
 	return (void *)slot->object;
 }
@@ -185,7 +184,7 @@ static bool site_has_turn(struct site *site)
 	return !(allocs & (min(share, 1024UL) - 1));
 }
 
-/* Eighths of what the client may have that it has not. */
+/* The eighths of the client's budget that are free. */
 static unsigned int client_left(const struct client *client)
 {
 	unsigned long budget = READ_ONCE(client->settings.budget);
@@ -197,9 +196,8 @@ static unsigned int client_left(const struct client *client)
 }
 
 /*
- * From the last quarter busy places get no slots.  The last eighth is for places that
- * have no guarded object now: however long the others' objects live, new places get
- * some.
+ * In the last quarter of the slots a busy place gets only its share. The last eighth is for places
+ * without a guarded object: so new places get slots however long the objects of others live.
  */
 static bool site_is_served(struct site *site, unsigned int left)
 {
@@ -278,7 +276,7 @@ static void object_dead_rcu(struct rcu_head *rcu)
 	object_dead(container_of(rcu, struct slot, rcu));
 }
 
-/* Whether the caller is the one who ends this object. */
+/* Whether the caller won the transition and must free the object. */
 static bool object_claim(struct slot *slot, unsigned long addr,
 			 const struct cache *cache, struct site *site)
 {
@@ -312,7 +310,7 @@ void object_free(struct slot *slot, unsigned long addr, const struct cache *cach
 		object_dead(slot);
 }
 
-/* Readers may still use it: what is on its sides is looked at in the end. */
+/* RCU readers may still use it: the canaries are checked after the grace period. */
 static void object_free_rcu_end(struct rcu_head *rcu)
 {
 	struct slot *slot = container_of(rcu, struct slot, rcu);
@@ -345,7 +343,7 @@ static bool report_leak(struct slot *slot, void *data)
 
 void object_report_leaks(struct client *client)
 {
-	/* What RCU is about to end is no leak. */
+	/* Objects that RCU is about to free are not leaked. */
 	object_flush();
 	if (atomic_long_read(&client->live))
 		pool_walk(report_leak, client);

@@ -2,9 +2,8 @@
 /*
  * Slots between pages that fault.
  *
- * class->lock is taken in any context but NMIs, and nothing is taken inside it.
- * Chunks come, one at a time under grow_lock, and stay until the module goes, so
- * they are looked up without a lock.
+ * class->lock is taken in any context except NMIs, and no lock is taken inside it. Chunks are added
+ * one at a time under grow_lock and stay until Kefence is unloaded, so lookups need no lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,15 +23,15 @@
 
 #define CHUNK_ORDER	(PMD_SHIFT - PAGE_SHIFT)
 #define CHUNK_PAGES	(1UL << CHUNK_ORDER)
-/* With fewer free slots than this a class wants another chunk. */
+/* A class with fewer free slots than this asks for another chunk. */
 #define LOW_WATER(class) (32U >> (class))
 
 struct chunk {
 	unsigned long start;
-	pte_t *ptes;			/* of its CHUNK_PAGES pages */
-	pgprot_t prot;			/* as the direct map has it */
+	pte_t *ptes;			/* page table entries of its CHUNK_PAGES pages */
+	pgprot_t prot;			/* protection in the direct map */
 	unsigned int class;
-	unsigned int count;		/* of slots in use, the last one is not */
+	unsigned int count;		/* slots in use: all except the last */
 	struct slot slots[];
 };
 
@@ -40,7 +39,7 @@ struct pool_class {
 	raw_spinlock_t lock;
 	struct slot *first, **last;
 	unsigned long free, slots;
-	bool wanted;			/* by those that cannot wait for it */
+	bool wanted;			/* an atomic allocation asked for a chunk */
 } ____cacheline_aligned_in_smp;
 
 static struct pool_class classes[POOL_CLASS_MAX + 1];
@@ -105,7 +104,7 @@ struct slot *pool_slot_before(const struct slot *slot)
 
 struct slot *pool_slot_after(const struct slot *slot)
 {
-	/* There is one more than are used. */
+	/* The last slot of a chunk is not used. */
 	return slot_index(slot) < slot->chunk->count ? (struct slot *)slot + 1 : NULL;
 }
 
@@ -137,7 +136,7 @@ static void flush_here(unsigned long addr)
 
 void pool_protect(const struct slot *slot, unsigned long addr, unsigned long end)
 {
-	/* Not just "not present": a CPU with L1TF looks at the rest. */
+	/* Clearing "present" is not enough: a CPU with L1TF speculates with the address bits. */
 	for (addr &= PAGE_MASK; addr < end; addr += PAGE_SIZE) {
 		set_pte(slot_pte(slot, addr), __pte(0));
 		flush_here(addr);
@@ -197,7 +196,7 @@ static struct slot *class_take(struct pool_class *class)
 	return slot;
 }
 
-/* Splits the direct map's large page: a page of another kind cannot be part of it. */
+/* Splits the direct map's large page, by giving one of its pages other permissions. */
 static int chunk_split(struct chunk *chunk)
 {
 	unsigned int level;
@@ -233,7 +232,7 @@ static struct chunk *chunk_create(unsigned int class)
 	chunk = kvzalloc(struct_size(chunk, slots, slots), GFP_KERNEL);
 	if (!chunk)
 		return NULL;
-	/* Guards are zeros where a fault opens them, and tell nothing. */
+	/* Guard pages must be zero: a fault may open them, and they must leak nothing. */
 	pages = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_NORETRY,
 			    CHUNK_ORDER);
 	if (!pages)
@@ -241,7 +240,7 @@ static struct chunk *chunk_create(unsigned int class)
 	split_page(pages, CHUNK_ORDER);
 	chunk->start = (unsigned long)page_address(pages);
 	chunk->class = class;
-	/* After the last one there would be no page that faults. */
+	/* There would be no faulting page after the last slot. */
 	chunk->count = slots - 1;
 	for (i = 0; i < slots; i++)
 		chunk->slots[i].chunk = chunk;
@@ -275,8 +274,8 @@ static void chunk_add(struct chunk *chunk)
 }
 
 /*
- * What a class that has slots leaves to those that have none: a chunk for each, but
- * at most a quarter of the budget.
+ * The budget that a class with slots leaves to those without: a chunk for each, but at most a
+ * quarter.
  */
 static unsigned long pages_reserved(void)
 {
@@ -326,7 +325,7 @@ static void grow_work(struct work_struct *work)
 }
 static DECLARE_WORK(growing, grow_work);
 
-/* Trying, because the lock's holder may be waiting for memory that this has. */
+/* trylock: the holder may be waiting for memory that this allocation must provide. */
 static void class_want(unsigned int class, gfp_t gfp)
 {
 	if ((gfp & GFP_KERNEL) == GFP_KERNEL && mutex_trylock(&grow_lock)) {
@@ -414,7 +413,10 @@ int pool_init(unsigned long budget)
 		raw_spin_lock_init(&classes[class].lock);
 		classes[class].last = &classes[class].first;
 	}
-	/* Most objects are smaller than a page: for these not even the first waits. */
+	/*
+	 * Most objects are smaller than a page: allocate their chunk now, so that not even the
+	 * first waits.
+	 */
 	mutex_lock(&grow_lock);
 	class_grow(POOL_CLASS_MIN);
 	mutex_unlock(&grow_lock);
@@ -423,7 +425,7 @@ int pool_init(unsigned long budget)
 	return 0;
 }
 
-/* A later use of such an object touches a page that has no other object. */
+/* A later access to an object still in use must not touch another object. */
 static bool chunk_keep_used(struct chunk *chunk)
 {
 	bool used = false;

@@ -14,10 +14,10 @@
 
 #define SITES_BITS	12
 #define SITES		(1U << SITES_BITS)
-/* Places looked at before one counts as not there. */
+/* Entries probed before a place counts as missing. */
 #define SITE_PROBES	32
 #define STACK_LEN	16
-/* Words of the stack within which the next return address is looked for. */
+/* Words of the stack in which the next return address is searched. */
 #define FRAME_MAX	128
 
 #define SITE_GONE	1UL
@@ -29,8 +29,8 @@ static struct site site_others = {
 };
 
 /*
- * The one that sets ->ip describes the place afterwards: until then its client is the
- * default one, and its name is empty.
+ * The task that sets ->ip describes the place afterwards: until then its client is the default
+ * one, and its name is empty.
  */
 static struct site *site_claim(struct site *site, unsigned long was, unsigned long ip)
 {
@@ -39,7 +39,7 @@ static struct site *site_claim(struct site *site, unsigned long was, unsigned lo
 	if (cmpxchg(&site->ip, was, ip) != was)
 		return READ_ONCE(site->ip) == ip ? site : NULL;
 	memset(site->paths, 0, sizeof(site->paths));
-	/* A return address may be the next function's. */
+	/* A return address may already belong to the next function. */
 	sprint_symbol(name, ip - 1);
 	strscpy(site->name, name, sizeof(site->name));
 	WRITE_ONCE(site->client, client_of(ip));
@@ -89,7 +89,7 @@ struct trace {
 	unsigned int first, n;
 };
 
-/* Without Kefence's own functions. */
+/* Skips Kefence's own functions. */
 static void trace_take(struct trace *trace)
 {
 	trace->n = stack_trace_save(trace->entries, STACK_LEN, 0);
@@ -113,7 +113,7 @@ static depot_stack_handle_t stack_save(void)
 	return trace_save(&trace);
 }
 
-/* Where the stack that @word lies on ends for certain: others have guard pages. */
+/* Where the stack that @word lies on ends for certain: other stacks have guard pages. */
 static unsigned long *stack_end(const unsigned long *word)
 {
 	unsigned long addr = (unsigned long)word;
@@ -135,8 +135,8 @@ static unsigned long *stack_find(unsigned long *word, const unsigned long *end,
 }
 
 /*
- * Functions' frames are of one size, so what is found once is found again.  Not so
- * the outermost: before it a system call leaves a random number of bytes.
+ * A function's frame has a fixed size, so offsets found once hold again, except for the outermost
+ * one: system call entry inserts a random number of bytes.
  */
 static void path_learn(struct site_path *path, unsigned long *call,
 		       const unsigned long *end, const struct trace *trace)
@@ -173,7 +173,7 @@ static bool path_matches(const struct site_path *path, const unsigned long *call
 	return true;
 }
 
-/* Writers race for an entry: a stack may then be another path's, of this place. */
+/* Writers race for an entry: a stack may then be of another path to this place. */
 static noinline depot_stack_handle_t path_add(struct site *site, unsigned long *call,
 					      const unsigned long *end)
 {

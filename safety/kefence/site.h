@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Places in instrumented modules that allocate or free, found by the address that
- * the call returns to.
+ * Places in instrumented modules that allocate or free, found by the address that the call
+ * returns to.
  *
- * To unwind a stack costs ten times as much as a slot.  So a place remembers the
- * stacks of its calls, and of each where on the stack its first callers are: where
- * they are there again it is taken for the same path (STACKS_PATH).  How deep the
- * stack is says nothing: kernels start system calls at random depths.
+ * Unwinding a stack costs ten times as much as a slot. So a place remembers the stacks of its
+ * calls, and where on each stack the return addresses of the first callers are: if they are there
+ * again, the call is taken for the same path (STACKS_PATH). Stack depth cannot identify a path:
+ * kernels start system calls at random depths.
  */
 #ifndef KEFENCE_SITE_H
 #define KEFENCE_SITE_H
@@ -26,17 +26,17 @@ struct site_path {
 	depot_stack_handle_t stack;	/* 0: none yet */
 	unsigned int count;		/* of callers */
 	struct site_caller {
-		u32 ip;			/* its lower half says it all of kernel text */
-		u32 offset;		/* words from where the site's is on the stack */
+		u32 ip;			/* lower half of the address: enough for kernel text */
+		u32 offset;		/* in words, from the site's return address */
 	} callers[PATH_CALLERS];
 };
 
 struct site {
-	unsigned long ip;		/* 0: unused, 1: of a module that is gone */
+	unsigned long ip;		/* 0: unused, 1: of an unloaded module */
 	struct client *client;
 	atomic_long_t allocs, guarded, frees;
 	atomic_long_t live, pages;	/* of guarded objects */
-	atomic_long_t ns, timed;	/* what some of the calls took */
+	atomic_long_t ns, timed;	/* time that sampled calls took */
 	unsigned int next_path;
 	struct site_path paths[SITE_PATHS];
 	char name[SITE_NAME_LEN];	/* symbol+offset/size [module] */
@@ -45,13 +45,13 @@ struct site {
 int site_init(void);
 void site_exit(void);
 
-/* Never NULL: calls for which there is no room share one place.  Any context. */
+/* The place of an address. Never NULL: calls without room share one place. Any context. */
 struct site *site_of(unsigned long ip);
 
-/* The stack of the call under way, as the client wants it; 0 if there is none. */
+/* The stack of the current call, as exact as the client wants it; 0: none. */
 depot_stack_handle_t site_stack(struct site *site);
 
-/* A module's places end. */
+/* Forgets an unloaded module's places. */
 void site_forget(const struct client *client);
 
 void site_show(struct seq_file *m);

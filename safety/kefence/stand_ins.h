@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The allocator's functions of each kernel whose bodies differ in their arguments
- * only.  To be included where these are defined:
+ * The allocator's functions of each kernel whose replacements differ in their arguments only.
+ * Define the macros, then include this file:
  *
  *   STAND_IN(name, constant, parameters, arguments)
  *	for functions that have a size and flags; constant as in struct request

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The allocator's functions that Kefence stands in for: those that modules link
- * to, under the names of all kernels from 6.1 on.  What a kernel lacks does not
- * matter here.  The one list: kefence.h redirects by it, alloc.c implements it,
- * safety/tests/test_symbols.py holds it against what the kernels export.
+ * The allocator's functions that Kefence replaces: those that modules link to, under the names of
+ * all kernels from 6.1 on. Names that a kernel lacks do no harm. This is the only list: kefence.h
+ * redirects by it, alloc.c implements it, and safety/tests/test_symbols.py compares it with the
+ * kernels' exports.
  */
 #ifndef KEFENCE_SYMBOLS_H
 #define KEFENCE_SYMBOLS_H
@@ -27,7 +27,7 @@
 	X(__kmalloc_large_noprof)		\
 	X(kmalloc_large_node)			\
 	X(__kmalloc_large_node_noprof)		\
-	/* other sizes for what is there */	\
+	/* change the size of an existing object */	\
 	X(krealloc)				\
 	X(krealloc_noprof)			\
 	X(krealloc_node_align_noprof)		\

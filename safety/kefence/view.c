@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What can be seen and set in debugfs. */
+/* Kefence's files in debugfs. */
 #include "client.h"
 #include "files.h"
 #include "pool.h"

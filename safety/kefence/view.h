@@ -3,7 +3,7 @@
  * /sys/kernel/debug/kefence, for root:
  *   settings	the settings of modules, one per line; written in the same form
  *   sites	places that allocate and free, a table with tabs
- *   modules	what sizes each asked for, and its pages now and at most, a table
+ *   modules	sizes that each requested, and its pages now and at most, a table
  *   pool	pages and slots
  *   violations	how many there were of each kind
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Telling of violations. */
+/* Reports of violations. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/jiffies.h>
@@ -37,8 +37,8 @@ static bool is_of_a_module(unsigned long ip)
 }
 
 /*
- * Where a violation counts as the same one.  A function of the kernel has many callers:
- * who is at fault is the module that called it.
+ * Identifies repeated violations. A kernel function has many callers: the place is the module's
+ * call of it.
  */
 static unsigned long culprit_of(unsigned long ip)
 {
@@ -48,7 +48,7 @@ static unsigned long culprit_of(unsigned long ip)
 	if (is_of_a_module(ip))
 		return ip;
 	n = report_stack_save(entries, ip, &from);
-	/* Before it are trampolines of what leads here, which lie between modules. */
+	/* Skip trampolines, whose memory lies between modules. */
 	for (; from && from < n; from++)
 		if (is_of_a_module(entries[from]))
 			return entries[from];
@@ -152,7 +152,7 @@ enum action violation_of_access(const struct slot *slot, enum violation_kind kin
 
 /* -- the rest ----------------------------------------------------------------- */
 
-/* Where nothing faulted, there is nothing to open. */
+/* There was no fault, so there is no page to open. */
 static void follow(const struct client *client)
 {
 	switch (READ_ONCE(client->settings.action)) {
@@ -208,12 +208,12 @@ void violation_of_foreign_free(unsigned long addr, struct site *site)
 	follow(client);
 }
 
-/* The setting with which such a write faults. */
+/* The setting that would make such a write fault. */
 static const char *setting_for(const struct slot *slot, enum violation_kind kind)
 {
 	if (kind == VIOLATION_UNDERRUN)
 		return "side=start";
-	/* At its pages' start, or at their end but for its alignment. */
+	/* At its pages' start, or at their end except for alignment. */
 	return slot->object == pool_slot_end(slot) - PAGE_ALIGN(slot->size) ? "side=end" :
 									      "align=1";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is told of a violation, and what follows. */
+/* Reports of violations, and their consequences. */
 #ifndef KEFENCE_VIOLATION_H
 #define KEFENCE_VIOLATION_H
 
@@ -26,14 +26,14 @@ enum violation_kind {
 };
 
 /*
- * An access at @addr that faulted: told, unless its place was told before and the
- * client wants to hear it once.  Returns what has to follow.  Any context.
+ * An access at @addr faulted: reports it, unless its place was reported before and the client wants
+ * each place once. Returns the action to take. Any context.
  */
 enum action violation_of_access(const struct slot *slot, enum violation_kind kind,
 				unsigned long addr, bool write,
 				const struct pt_regs *regs);
 
-/* These tell, and do what follows: a free that is wrong does not take place. */
+/* Report a bad free and take the client's action: the free itself is not carried out. */
 void violation_of_free(struct slot *slot, unsigned long addr,
 		       enum violation_kind kind, struct site *site);
 void violation_of_foreign_free(unsigned long addr, struct site *site);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who else wants to know of objects.  The list changes under watches_lock. */
+/* Other tools that watch objects. watches_lock guards changes of the list. */
 #include <linux/export.h>
 #include <linux/mutex.h>
 

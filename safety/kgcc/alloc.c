@@ -16,7 +16,7 @@
 
 /* -- kmalloc() ------------------------------------------------------------------- */
 
-/* Memory of whole pages, with room for a tag. */
+/* Memory in whole pages, with room for a tag. */
 static void *alloc_large(const char *where, size_t size, gfp_t flags, int node)
 {
 	void *object = kmalloc_node(size + KGCC_TAG_BYTES, flags, node);
@@ -34,7 +34,7 @@ void *kgcc_kmalloc(const char *where, size_t size, gfp_t flags, int node)
 	if (!size)
 		return ZERO_SIZE_PTR;
 	cache = kgcc_heap_cache(size);
-	/* Our caches are of ordinary memory. */
+	/* KGCC's caches have ordinary memory only: other zones are the kernel's to serve. */
 	if (flags & GFP_ZONEMASK)
 		return kmalloc_node(size, flags, node);
 	if (!cache)
@@ -64,7 +64,7 @@ void *kgcc_kvmalloc(const char *where, size_t size, gfp_t flags, int node)
 }
 EXPORT_SYMBOL_GPL(kgcc_kvmalloc);
 
-/* Whether an object may be freed; reports those that may not. */
+/* Whether an object may be freed; reports it if not. */
 static bool may_free(const char *where, const void *object, unsigned long ip)
 {
 	struct kgcc_object found;
@@ -128,7 +128,7 @@ size_t kgcc_ksize(const char *where, const void *object)
 }
 EXPORT_SYMBOL_GPL(kgcc_ksize);
 
-/* Of what vmalloc() gave the size may not be known: whole pages, as many as are wanted. */
+/* The size of vmalloc() memory may be unknown: then all pages up to the requested size. */
 static size_t room_of(const char *where, const void *old, size_t wanted)
 {
 	size_t room = 0;
@@ -140,7 +140,7 @@ static size_t room_of(const char *where, const void *old, size_t wanted)
 	return room;
 }
 
-/* To a new object, unless there is none. */
+/* Moves the contents to a new object; does nothing if there is none. */
 static void *move(const char *where, const void *old, void *object, size_t size)
 {
 	size_t room = room_of(where, old, size);
@@ -152,7 +152,7 @@ static void *move(const char *where, const void *old, void *object, size_t size)
 	return object;
 }
 
-/* These always move: the kernel's own would resize an object onto its tag. */
+/* Always moves: the kernel's own function would let the object grow over its tag. */
 void *kgcc_krealloc(const char *where, const void *old, size_t size, gfp_t flags)
 {
 	return move(where, old, kgcc_kmalloc(where, size, flags, NUMA_NO_NODE), size);
@@ -192,7 +192,7 @@ void *kgcc_kmemdup(const char *where, const void *s, size_t length, gfp_t flags)
 }
 EXPORT_SYMBOL_GPL(kgcc_kmemdup);
 
-/* With a zero after it. */
+/* A copy with a terminating zero. */
 static char *duplicate(const char *where, const char *s, size_t length, gfp_t flags)
 {
 	char *copy = kgcc_kmalloc(where, length + 1, flags, NUMA_NO_NODE);
@@ -310,7 +310,7 @@ static unsigned int with_tag(unsigned int size)
 	return kgcc_tag_offset(size) + KGCC_TAG_BYTES;
 }
 
-/* The kernel's own red zones would move the objects within their slots. */
+/* The kernel's red zones would shift the objects within their slots. */
 #define KERNEL_CHECKS	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 
 static struct kmem_cache *register_cache(struct kmem_cache *cache, unsigned int size,
@@ -322,7 +322,7 @@ static struct kmem_cache *register_cache(struct kmem_cache *cache, unsigned int 
 		kmem_cache_destroy(cache);
 		return NULL;
 	}
-	/* What is freed there may still be read. */
+	/* Freed objects of such a cache may still be read. */
 	if (flags & SLAB_TYPESAFE_BY_RCU)
 		kgcc_cache_share(cache);
 	return cache;
@@ -335,7 +335,7 @@ struct kmem_cache *kgcc_cache_create_usercopy(const char *where, const char *nam
 					      void (*constructor)(void *))
 {
 	flags &= ~KERNEL_CHECKS;
-	/* What may be copied to user space, were it a byte, is not merged with others. */
+	/* A usercopy region of one byte prevents merging with other caches. */
 	return register_cache(kmem_cache_create_usercopy(name, with_tag(size), align, flags,
 							 useroffset, usersize ?: 1,
 							 constructor ? kgcc_heap_construct : NULL),
@@ -410,7 +410,7 @@ void kgcc_note(const char *where, void *memory, size_t size)
 }
 EXPORT_SYMBOL_GPL(kgcc_note);
 
-/* Who asks for an exact size gets no more pages than it takes, and all of the last one. */
+/* alloc_pages_exact() returns no more pages than the size takes; all of the last page is usable. */
 void kgcc_note_whole_pages(const char *where, void *memory, size_t size)
 {
 	kgcc_note(where, memory, PAGE_ALIGN(size));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the plugin has instrumented code call instead of the kernel's own functions:
- * plugin/hooks.cc.  First argument: the file:line of the call.
+ * Instrumented code calls these instead of the kernel's own functions: plugin/hooks.cc makes it so.
+ * The first argument is the file:line of the call.
  */
 #ifndef KGCC_ALLOC_H
 #define KGCC_ALLOC_H
@@ -49,10 +49,10 @@ void kgcc_cache_destroy(const char *where, struct kmem_cache *cache);
 void *kgcc_cache_alloc(const char *where, struct kmem_cache *cache, struct list_lru *lru,
 		       gfp_t flags, int node);
 void kgcc_cache_free(const char *where, struct kmem_cache *cache, void *object);
-/* Others may allocate and free there from now on. */
+/* From now on other code may allocate from the cache and free to it. */
 void kgcc_cache_hand_out(struct kmem_cache *cache);
 
-/* After and before calls that stay as they are: of vmalloc(), pages, per-CPU memory. */
+/* After and before calls that are not replaced: of vmalloc(), pages, per-CPU memory. */
 void kgcc_note(const char *where, void *memory, size_t size);
 void kgcc_note_whole_pages(const char *where, void *memory, size_t size);
 void kgcc_note_pages(const char *where, struct page *page, unsigned int order);

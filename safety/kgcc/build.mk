@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# KGCC: the runtime, a module as any tool of the kit, and the plugin, for the
-# compiler that each kernel was built with.
+# KGCC: the runtime, a module like the other tools', and a plugin for the compiler that each kernel
+# was built with.
 
 $(eval $(call safety_tool,kgcc))
 
@@ -9,19 +9,19 @@ KGCC_HEADERS := $(KGCC_OUT)/headers
 KGCC_SO := $(SAFETY_OUT)/kgcc/kgcc.so
 include safety/kgcc/plugin.mk
 
-# The options that find the compiler's headers.
+# Options that find the headers of the kernel's compiler.
 $(KGCC_HEADERS): $(KTREE)/complete
 	@mkdir -p $(@D)
 	$(Q)vm/kernels.py plugin $(KREL) >$@
 
-# Who builds with the tool waits for its module: the plugin comes first.
+# Instrumented modules depend on kgcc.ko, so build the plugin before it.
 $(SAFETY_OUT)/kgcc/kgcc.ko: $(KGCC_SO)
 
 $(eval $(call safety_test,pointers+kgcc))
 $(eval $(call safety_test,leaky+kgcc))
 
-# Random programs, with all checks and with those that elimination leaves: FUZZ_SEED is
-# the first file's, of KGCC_PROGRAMS each.
+# Fuzzing: random programs with all checks and with those left after elimination. FUZZ_SEED is the
+# first file's; each file has KGCC_PROGRAMS programs.
 KGCC_SECONDS ?= 600
 KGCC_PROGRAMS ?= 200
 .PHONY: fuzz-kgcc
@@ -30,10 +30,11 @@ fuzz-kgcc: $(KGCC_SO)
 		--cc $$(sed -n 's,.*/gcc/[^/]*/\([0-9]*\)/.*,gcc-\1,p' $(KGCC_HEADERS)) \
 		--programs $(KGCC_PROGRAMS) --files 1000000 --seconds $(KGCC_SECONDS) \
 		$(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
-# What checks of several CPUs cost each other, and what the machine makes of it.
+# How checks scale with CPUs, with KGCC and without.
 $(eval $(call safety_test,scaling))
 $(eval $(call safety_test,scaling+kgcc))
-# Rules that hold of it; what the compiler removed is counted in a file of each.
+# Rules that its workload breaks none of; the checks that the compiler removed are counted in a
+# file for each module.
 kgcc_stats = KGCC_STATS=$(abspath $(SAFETY_OUT))/$(1)+kgcc/checks
 $(eval $(call safety_foreign,ecryptfs+kgcc,$(call kgcc_stats,ecryptfs) \
 	KGCC_RULES=$(abspath safety/tests/rules/ecryptfs.rules)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The slow path of a check: what is not in the assembly's slots. */
+/* The slow path of a check: lookups that the assembly does not find in the cache. */
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
@@ -31,15 +31,15 @@ static_assert(sizeof(struct kgcc_variable) == 8 * KGCC_VARIABLE_WORDS);
 static_assert(sizeof(struct kgcc_site) == 8 * KGCC_SITE_WORDS);
 static_assert(sizeof(struct kgcc_part) == 8 * KGCC_PART_WORDS);
 
-/* More than the allocator of per-CPU memory has. */
+/* Allocated separately: too large for the module's static per-CPU memory. */
 static DEFINE_PER_CPU(struct kgcc_kept *, slots);
-/* What the assembly looks at: the slots, or none while executions are counted. */
+/* The cache that the assembly reads; an empty one while executions are counted. */
 DEFINE_PER_CPU(struct kgcc_kept *, kgcc_kept);
 static struct kgcc_kept *none;
 
 static DEFINE_PER_CPU(struct kgcc_lookups, lookups);
 
-/* Slots that are empty for ever: one page of zeros, again and again. */
+/* A cache that stays empty: one page of zeros, mapped repeatedly. */
 static struct kgcc_kept *map_none(void)
 {
 	struct page *pages[DIV_ROUND_UP(sizeof(struct kgcc_kept) * KGCC_SLOTS, PAGE_SIZE)];
@@ -112,13 +112,13 @@ void kgcc_check_sum(struct kgcc_lookups *sum)
 	}
 }
 
-/* Bytes up to the object's end, of a pointer that may lie behind that. */
+/* Bytes from the pointer to the object's end; the pointer may lie beyond it. */
 static unsigned long room_of(const struct kgcc_object *object, unsigned long pointer)
 {
 	return pointer < object->end ? object->end - pointer : 0;
 }
 
-/* An interrupt's own check must not find half of it. */
+/* A check in an interrupt must not see a half-written entry. */
 static __always_inline void keep(unsigned long pointer, unsigned long room,
 				 const struct kgcc_object *object)
 {
@@ -159,7 +159,7 @@ static bool within(const struct kgcc_object *object, unsigned long address, unsi
 	return offset <= size && length <= size - offset;
 }
 
-/* Memory that is not known may be longer than it looks. */
+/* Unknown memory may be longer than it looks. */
 static bool is_good(const struct kgcc_object *object, unsigned long address,
 		    unsigned long length)
 {
@@ -168,7 +168,7 @@ static bool is_good(const struct kgcc_object *object, unsigned long address,
 	return object->kind == KGCC_UNKNOWN;
 }
 
-/* One past the end of an object is where the next one starts. */
+/* A pointer one past an object's end may also be the start of the next object. */
 static bool is_good_before(unsigned long pointer, unsigned long address, unsigned long length)
 {
 	struct kgcc_object before;
@@ -186,7 +186,7 @@ static void left(const struct kgcc_site *site, unsigned long address,
 		kgcc_peer_add(address, object, site->where);
 }
 
-/* Of a peer: back in its object is good, and arithmetic makes but another peer. */
+/* For a peer: good if the result is back in its object; arithmetic may make another peer. */
 static bool check_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 		       unsigned long length, unsigned long ip)
 {
@@ -204,7 +204,7 @@ static bool check_peer(struct kgcc_site *site, unsigned long pointer, unsigned l
 	return true;
 }
 
-/* Not good: by which object, or why. */
+/* Reports the violation, with the object or the reason. */
 static noinline void judge(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			   unsigned long length, struct kgcc_object *object, unsigned long ip)
 {
@@ -222,10 +222,10 @@ unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned
 	struct kgcc_object object;
 	unsigned long room;
 
-	/* A field's length was counted from the pointer, which may be a peer. */
+	/* A field's offset counts from the pointer, which may be a peer. */
 	address += site->lo;
 	length -= site->lo;
-	/* Of nothing, memcpy() may have any pointer. */
+	/* With a length of zero, memcpy() may have any pointer. */
 	if (!length && !(site->flags & KGCC_ARITH))
 		return 0;
 	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, *ip))
@@ -245,7 +245,7 @@ unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned
 	return 0;
 }
 
-/* As the assembly does, had it looked at the slots. */
+/* Makes the same comparison as the assembly. */
 static bool is_kept(unsigned long pointer, unsigned long address, unsigned long length)
 {
 	const struct kgcc_kept *kept = this_cpu_read(slots) + kgcc_slot(pointer);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lookups that were made are kept, by CPU and by the pointer looked up.  What is
- * kept is valid while its witness says so: other CPUs need not be notified,
- * and nothing that CPUs share is written.
+ * A cache of lookups, per CPU and by pointer. An entry is valid while its witness word has the
+ * recorded value: so other CPUs need no notification, and no shared memory is written.
  */
 #ifndef KGCC_CHECK_H
 #define KGCC_CHECK_H
 
 /*
- * The slot of a pointer: bits in the middle of its product with the golden ratio, which
- * the pointer's lower half decides, whatever the distance of the objects is.
+ * The slot of a pointer: middle bits of its product with the golden ratio. The pointer's lower half
+ * decides, which spreads objects at any distance from each other.
  */
 #define KGCC_SLOT_BITS	11
 #define KGCC_SLOT_FACTOR 0x61c88647
@@ -43,7 +42,7 @@ static inline unsigned int kgcc_slot(unsigned long pointer)
 	return pointer * KGCC_SLOT_FACTOR >> KGCC_SLOT_LOW & (KGCC_SLOTS - 1);
 }
 
-/* What lookups came to that were not kept, on one CPU. */
+/* Counters of one CPU's lookups that were not cached. */
 struct kgcc_lookups {
 	u64 kind[KGCC_KINDS];
 };
@@ -51,21 +50,21 @@ struct kgcc_lookups {
 int kgcc_check_init(void);
 void kgcc_check_exit(void);
 
-/* Keep what the lookup of a pointer came to, on this CPU. */
+/* Cache the result of a pointer's lookup on this CPU. */
 void kgcc_check_keep(unsigned long pointer, const struct kgcc_object *object);
 
-/* Keep nothing of a slot, on all CPUs, or of any. */
+/* Empty one slot, or all slots, on all CPUs. */
 void kgcc_check_forget(unsigned int slot);
 void kgcc_check_forget_all(void);
 
 void kgcc_check_sum(struct kgcc_lookups *sum);
 
-/* While executions are counted, each comes to kgcc_check_counted(). */
+/* While executions are counted, every check calls kgcc_check_counted(). */
 void kgcc_check_count(bool on);
 
 /*
- * enter.S.  Arguments are in registers, see plugin/emit.cc: not to be called from C.  The
- * pointer's register is part of the name.
+ * enter.S. Arguments are in registers, see plugin/emit.cc: do not call these from C. The name ends
+ * with the pointer's register.
  */
 #define KGCC_OF_POINTER(EACH, name)						\
 	EACH(name##_rax) EACH(name##_rbx) EACH(name##_rcx) EACH(name##_rdx)	\
@@ -83,12 +82,12 @@ void kgcc_enter(void);
 void kgcc_leave(void);
 
 /*
- * For the assembly: returns the room.  ip points to the caller's address, where the stack
- * of what it checks starts.
+ * Called by the assembly: returns the room. ip points to the return address, the top of the checked
+ * code's stack.
  */
 unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const unsigned long *ip);
-/* The same, and it returns 0: a room that is not known makes callers come each time. */
+/* The same, but returns 0: with an unknown room every later check calls again. */
 unsigned long kgcc_check_counted(struct kgcc_site *site, unsigned long pointer,
 				 unsigned long address, unsigned long length,
 				 const unsigned long *ip);

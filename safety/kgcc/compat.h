@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs from kernel to kernel: 6.1, 6.12 and the newest. */
+/* Differences between the kernels: 6.1, 6.12 and the newest. */
 #ifndef KGCC_COMPAT_H
 #define KGCC_COMPAT_H
 
@@ -9,7 +9,7 @@
 
 #include <generated/asm-offsets.h>
 
-/* The task that runs, for %gs. */
+/* The current task, relative to %gs. */
 #ifdef X86_current_task
 #define KGCC_CURRENT	pcpu_hot + X86_current_task
 #else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What instrumented code calls.  Arguments come in r8 to r11, which the caller does
- * not keep; all other registers are as they were.
+ * Entry points for instrumented code. Arguments are in r8 to r11, which the caller does not
+ * preserve; all other registers are preserved.
  *
- *   r11  the site		r10  the pointer whose object counts, of checks that are rare
+ *   r11  the site		r10  the pointer whose object is meant (rare checks only)
  *   r9   the address	r8   the length of what is accessed
  */
 #include <linux/linkage.h>
@@ -21,7 +21,7 @@
 
 	.text
 
-/* \slot: what is kept for \pointer on this CPU */
+/* \slot: the cache entry of \pointer on this CPU */
 .macro FIND_SLOT pointer, slot
 	imulq	$KGCC_SLOT_FACTOR, \pointer, \slot
 	shrq	$(KGCC_SLOT_LOW - KGCC_SLOT_SHIFT), \slot
@@ -30,7 +30,7 @@
 	cmpq	KGCC_KEPT_POINTER(\slot), \pointer
 .endm
 
-/* \length bytes from r9 on, in the object of \slot: or jumps to \slow. */
+/* Jumps to \slow unless \length bytes from r9 on are within the object of \slot. */
 .macro CHECK_BOUNDS length, slot, temp, slow
 	movq	%r9, \temp
 	subq	KGCC_KEPT_START(\slot), \temp
@@ -41,8 +41,8 @@
 .endm
 
 /*
- * Is it still true?  Changes \temp.  The witness may be of a stack that is gone, or of
- * memory that is mapped no more: then it is not.
+ * Is the entry still valid? Changes \temp. A witness on a stack that is gone, or in unmapped
+ * memory, makes it invalid.
  */
 .macro READ_WITNESS slot, temp, slow
 	movq	KGCC_KEPT_WITNESS(\slot), \temp
@@ -53,7 +53,7 @@
 	jne	\slow
 .endm
 
-/* A jump while \key is on: hits are counted, or timed. */
+/* Jumps to \label while \key is on: hits are counted or timed. */
 .macro COUNT label, key=kgcc_counting
 .Lat\@:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
 	.pushsection __jump_table, "aw"
@@ -63,7 +63,7 @@
 	.popsection
 .endm
 
-/* No ENDBR: there are only direct calls of these. */
+/* No ENDBR: these are only called directly. */
 .macro ENTRY_OF name
 	.globl	\name
 	.type	\name, @function
@@ -77,11 +77,11 @@
 .endm
 
 /*
- * Checks leave the object's bytes from the pointer on in r9; 0: not known.  The pointer is
- * in any register that none of the arguments is in: each has its own entries.
+ * Checks return the object's bytes from the pointer on in r9; 0: unknown. The pointer may be in any
+ * register without another argument, so there is an entry for each.
  */
 
-/* Bytes up to the site's HI, from the pointer on. */
+/* Checks the bytes up to the site's HI, from the pointer on. */
 .macro FIELD pointer
 ENTRY_OF kgcc_field_\pointer
 	FIND_SLOT %\pointer, %r8
@@ -99,7 +99,7 @@ ENTRY_OF kgcc_field_\pointer
 END_OF kgcc_field_\pointer
 .endm
 
-/* HI bytes from an address in r9 that was computed from the pointer. */
+/* Checks HI bytes from an address in r9 that was computed from the pointer. */
 .macro RANGE pointer
 ENTRY_OF kgcc_range_\pointer
 	FIND_SLOT %\pointer, %r8
@@ -115,7 +115,7 @@ ENTRY_OF kgcc_range_\pointer
 END_OF kgcc_range_\pointer
 .endm
 
-/* The same, of a length in r8. */
+/* Like RANGE, with a length in r8. */
 .macro LENGTH pointer
 ENTRY_OF kgcc_length_\pointer
 	FIND_SLOT %\pointer, %r10
@@ -156,7 +156,7 @@ END_OF kgcc_length_\pointer
 	popq	%rax
 .endm
 
-/* An execution of the site, which changes no register. */
+/* Counts an execution of the site; preserves all registers. */
 SYM_FUNC_START_LOCAL(counted)
 	incl	HITS(%r11)
 	COUNT	.Ltime, kgcc_timing
@@ -177,7 +177,7 @@ SYM_FUNC_START_LOCAL(counted)
 	RET
 SYM_FUNC_END(counted)
 
-/* Not kept, or not within: r9 = kgcc_check(site, pointer, address, length, sp). */
+/* Not cached, or out of bounds: r9 = kgcc_check(site, pointer, address, length, sp). */
 SYM_FUNC_START_LOCAL(slow)
 	SAVE
 	movq	%r11, %rdi
@@ -196,7 +196,7 @@ SYM_FUNC_START_LOCAL(slow)
 	jmp	.Lchecked
 SYM_FUNC_END(slow)
 
-/* The site and one word: \function(site, word, return address). */
+/* Calls \function(site, word, return address). */
 .macro REPORT function
 	SAVE
 	movq	%r11, %rdi
@@ -207,22 +207,21 @@ SYM_FUNC_END(slow)
 	RET
 .endm
 
-/* An access outside of a variable. */
+/* An access outside a variable. */
 ENTRY_OF kgcc_outside
 	REPORT kgcc_check_outside
 END_OF kgcc_outside
 
-/* A rule's check that does not hold. */
+/* A rule's check failed. */
 ENTRY_OF kgcc_rule
 	REPORT kgcc_check_rule
 END_OF kgcc_rule
 
 /*
- * The record in r10 is put into the list of the task's stack, if it lies on that:
- * interrupts have stacks of their own.  It is alive by a number that says where which
- * locals lie, seen from the record: if the function is entered there again, what was
- * looked up before is valid again.  A function's arguments may lie elsewhere, if it aligns
- * its stack, and come last.
+ * Links the record in r10 into the task's list, if it lies on the task's stack: interrupts have
+ * other stacks. Its "alive" number encodes the positions of the locals relative to the record, so
+ * if the function is entered again at the same place, cached lookups are valid again. The
+ * function's arguments come last; they may move if the function aligns its stack.
  */
 ENTRY_OF kgcc_enter
 	COUNT	.Lcount_enter

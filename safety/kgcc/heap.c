@@ -2,11 +2,10 @@
 /*
  * Objects that instrumented modules allocate, and their tags.
  *
- * An object's slot is known from its page, see slab.c, so all that has to be kept
- * for it is a tag at the slot's end: its size, its state, who allocated and who
- * freed it.  The caches are ours alone: a slot never serves anybody else, so a tag
- * is never stale in a way that matters.  If the kernel frees an object, it counts
- * as alive until the slot is used again.
+ * An object's slot is found from its page, see slab.c. The rest is in a tag at the slot's end:
+ * size, state, and the places that allocated and freed it. Only KGCC uses the caches, so a tag
+ * never describes foreign memory. If the kernel frees an object, it counts as alive until its slot
+ * is reused.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,8 +23,8 @@
 #include "slab.h"
 
 /*
- * A tag's first word, the witness of lookups: different for each life of a slot.
- * The mark depends on the slot, so that no copy of an object has it.
+ * A tag's first word, the witness of lookups: different for each life of a slot. Its mark depends
+ * on the slot, so that a copy of an object's memory is not taken for a tag.
  */
 #define SIZE_BITS	23
 #define SERIAL_BITS	23
@@ -37,7 +36,7 @@ enum state { LIVE = 1, DEAD = 2 };
 
 struct tag {
 	unsigned long word;
-	/* Texts in modules, which are in the upper 2 GB. */
+	/* Strings in modules, which are in the upper 2 GB. */
 	s32 allocated, freed;
 };
 
@@ -69,7 +68,7 @@ static enum state state_of(unsigned long word)
 	return word >> STATE_SHIFT & GENMASK(STATE_BITS - 1, 0);
 }
 
-/* Numbers of CPUs do not meet: each has those that are its own modulo 64. */
+/* Unique across CPUs: each CPU uses its own residue modulo 64. */
 static unsigned long next_serial(void)
 {
 	u32 n = this_cpu_inc_return(serial) << 6 | (raw_smp_processor_id() & 63);
@@ -109,7 +108,7 @@ static void describe(const struct tag *tag, unsigned long word, unsigned long st
 
 /* -- caches -------------------------------------------------------------------- */
 
-/* Under RCU's sched flavour, which is but preemption that is off. */
+/* Call it under RCU-sched, that is, with preemption off. */
 static struct kgcc_cache *find_cache(const struct kmem_cache *cache)
 {
 	struct kgcc_cache *c;
@@ -177,7 +176,7 @@ static struct tag *tag_of_pages(struct page *page)
 	return page_address(page) + page_size(page) - sizeof(struct tag);
 }
 
-/* Under RCU: the slot's tag, if the slot is of our caches. */
+/* Call it under RCU: the slot's tag, if the slot is in one of KGCC's caches. */
 static struct tag *slot_tag(const struct kgcc_slot *slot, struct kgcc_cache **cache)
 {
 	*cache = find_cache(slot->cache);
@@ -222,7 +221,7 @@ static bool find_slot(const void *address, struct kgcc_slot *slot)
 	return page && kgcc_slab_slot(page, (unsigned long)address, slot);
 }
 
-/* A new slab's memory may have been one before: it is no freed object of that. */
+/* The memory may have been a slab before: clear stale tags of freed objects. */
 void kgcc_heap_construct(void *object)
 {
 	void (*constructor)(void *object) = NULL;
@@ -258,7 +257,7 @@ void kgcc_heap_allocated(void *object, size_t size, const char *where)
 	if (tag)
 		tag_live(tag, cache->exact ? size : cache->size, where);
 	if (tag && !READ_ONCE(cache->shared)) {
-		/* It will be looked up soon. */
+		/* It will be looked up soon: cache the lookup. */
 		describe(tag, tag->word, start, &found);
 		kgcc_check_keep(start, &found);
 	}
@@ -273,7 +272,7 @@ void kgcc_heap_allocated_pages(void *object, size_t size, const char *where)
 		tag_live(tag_of_pages(page), size, where);
 }
 
-/* What an address of the heap is in; false where it is in neither. */
+/* The heap object or slot that an address is in; false if it is in neither. */
 static bool find_object(const void *address, struct kgcc_object *object)
 {
 	struct page *page = kgcc_slab_page((unsigned long)address);
@@ -290,7 +289,7 @@ static bool find_object(const void *address, struct kgcc_object *object)
 	return true;
 }
 
-/* The tag of an object that is alive or was, and what it says. */
+/* The tag of a live or freed object, and its contents. */
 static struct tag *find_tag(const void *address, struct kgcc_object *object)
 {
 	if (!find_object(address, object) ||
@@ -323,7 +322,7 @@ size_t kgcc_heap_size(const void *address)
 
 /* -- caches for kmalloc() -------------------------------------------------------- */
 
-/* A power of two has to be aligned to itself; what lies between needs no more than 8. */
+/* A power of two must be aligned to itself; sizes between need only 8. */
 static const unsigned int sizes[] = {
 	16, 32, 48, 64, 80, 112, 176, 240, 368, 496, 752, 1008, 1520, 2032, 3056, 4080, 8176,
 };
@@ -331,7 +330,7 @@ static const unsigned int sizes[] = {
 #define POWERS	ilog2(KGCC_KMALLOC_MAX)
 
 static struct kmem_cache *between[ARRAY_SIZE(sizes)], *powers[POWERS + 1];
-/* By size, in steps of 16: the first of the sizes that is no less. */
+/* By size in steps of 16: the index of the smallest sufficient size. */
 static u8 fitting[KGCC_KMALLOC_MAX / 16];
 static char names[ARRAY_SIZE(sizes) + POWERS + 1][32];
 
@@ -339,10 +338,10 @@ static struct kmem_cache *make_cache(char *name, unsigned int size, unsigned int
 {
 	struct kmem_cache *cache;
 
-	/* With a number of this load's: caches of an earlier one may have stayed. */
+	/* The suffix differs at each load: caches of an earlier load may still exist. */
 	snprintf(name, sizeof(names[0]), "kgcc_%s%u_%04lx", align > 8 ? "aligned_" : "", size,
 		 secret & 0xffff);
-	/* What may be copied to user space is never merged with other caches. */
+	/* A cache with a usercopy region is never merged with others. */
 	cache = kmem_cache_create_usercopy(name, kgcc_tag_offset(size) + sizeof(struct tag),
 					   align, 0, 0, size, NULL);
 	if (cache && kgcc_cache_add(cache, size, true, NULL)) {
@@ -363,7 +362,7 @@ struct kmem_cache *kgcc_heap_cache(size_t size)
 	return between[fitting[DIV_ROUND_UP(size, 16)]];
 }
 
-/* What modules leaked may still be used, or be freed by others: its cache stays. */
+/* Objects that modules leaked may still be used or freed by others: the cache stays. */
 static void remove_cache(struct kmem_cache *cache)
 {
 	if (!cache)
@@ -378,7 +377,7 @@ static void remove_cache(struct kmem_cache *cache)
 
 void kgcc_heap_exit(void)
 {
-	/* What modules gave to kfree_rcu() comes back. */
+	/* Wait until objects passed to kfree_rcu() are freed. */
 	rcu_barrier();
 	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++)
 		remove_cache(between[i]);

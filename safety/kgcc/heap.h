@@ -9,26 +9,26 @@
 #include "slab.h"
 
 /*
- * Caches of instrumented modules, ours for their kmalloc() among them.  Objects
- * carry a tag after their last byte.
+ * Caches of instrumented modules, including KGCC's own for their kmalloc(). Objects carry a tag
+ * after their last byte.
  */
 struct kgcc_cache {
 	struct hlist_node node;
 	struct kmem_cache *cache;
-	unsigned int size;		/* of objects, without the tag */
-	bool exact;			/* each object has a size of its own: kmalloc() */
-	bool shared;			/* others allocate and free there, too */
+	unsigned int size;		/* object size without the tag */
+	bool exact;			/* kmalloc(): each object has its own size */
+	bool shared;			/* other code allocates and frees there, too */
 	void (*constructor)(void *object);
 	struct rcu_head rcu;
 };
 
 #define KGCC_TAG_BYTES	16
-/* What kmalloc() serves from caches; larger objects are of whole pages. */
+/* The largest kmalloc() served from caches; larger objects take whole pages. */
 #define KGCC_KMALLOC_MAX	8192u
 
 /*
- * Where an object's tag is.  A free slot has the allocator's link in its middle, which is
- * not to lie on the tag.
+ * The position of an object's tag. A free slot has the allocator's link in its middle, which must
+ * not overlap the tag.
  */
 static inline unsigned int kgcc_tag_offset(unsigned int size)
 {
@@ -38,7 +38,7 @@ static inline unsigned int kgcc_tag_offset(unsigned int size)
 int kgcc_heap_init(void);
 void kgcc_heap_exit(void);
 
-/* The cache for a size, NULL if it takes pages. */
+/* The cache for a size; NULL: use pages. */
 struct kmem_cache *kgcc_heap_cache(size_t size);
 
 /* Register the caches that instrumented modules create. */
@@ -47,19 +47,19 @@ int kgcc_cache_add(struct kmem_cache *cache, unsigned int size, bool exact,
 void kgcc_cache_remove(struct kmem_cache *cache);
 void kgcc_cache_share(struct kmem_cache *cache);
 
-/* The constructor of all caches that have one: calls the cache's own. */
+/* The constructor of all caches: calls the cache's own, if any. */
 void kgcc_heap_construct(void *object);
 
-/* After an object is allocated in one of these caches, or in pages of its own. */
+/* Call it after allocating an object from one of these caches, or in pages of its own. */
 void kgcc_heap_allocated(void *object, size_t size, const char *where);
 void kgcc_heap_allocated_pages(void *object, size_t size, const char *where);
 
 enum kgcc_free { KGCC_FREE_GOOD, KGCC_FREE_TWICE, KGCC_FREE_INSIDE, KGCC_FREE_FOREIGN };
-/* Before an object is freed: unless the result is good, it must not be. */
+/* Call it before freeing an object: unless the result is good, do not free it. */
 enum kgcc_free kgcc_heap_freed(const void *object, const char *where,
 			       struct kgcc_object *found);
 
-/* 0 where the object is not one of these. */
+/* The object's size; 0 if it is not in one of these caches. */
 size_t kgcc_heap_size(const void *object);
 
 bool kgcc_heap_find(const struct kgcc_slot *slot, struct kgcc_object *object);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * kgcc: pointers of instrumented modules, checked against a map of live objects.
- */
+/* kgcc: checks pointers of instrumented modules against a map of live objects. */
 #ifndef KGCC_H
 #define KGCC_H
 
@@ -14,7 +12,7 @@
 
 /* One access of several that a site checks at once. */
 struct kgcc_part {
-	s64 lo, hi;			/* bytes, counted as the site's */
+	s64 lo, hi;			/* in bytes, relative to the same pointer as the site's */
 	const char *where;
 };
 
@@ -25,21 +23,20 @@ struct kgcc_variable {
 };
 
 /*
- * A place in an instrumented module where something is checked: the plugin wrote
- * it, see site.h.
+ * A place in an instrumented module where something is checked: written by the plugin, see site.h.
  */
 struct kgcc_site {
-	struct static_key key;		/* on: the check is made */
-	s64 hi;				/* of a field: its end; else bytes accessed */
+	struct static_key key;		/* on: the check is active */
+	s64 hi;				/* a field's end, or else the bytes accessed */
 	s32 lo;
 	u32 flags;
 	const char *where;
 	const struct kgcc_part *parts;
-	u32 hits;			/* while these are counted */
+	u32 hits;			/* while counting is on */
 	u32 errors;
 	u64 nparts;
-	const char *object;		/* of a variable that is checked by its size */
-	const struct kgcc_variable *unit; /* those of its file, the last one's start is 0 */
+	const char *object;		/* name of a variable of known size */
+	const struct kgcc_variable *unit; /* variables of its file; the last has address 0 */
 };
 
 static inline bool kgcc_is_site(const struct kgcc_site *site)
@@ -47,31 +44,31 @@ static inline bool kgcc_is_site(const struct kgcc_site *site)
 	return (site->flags & KGCC_MAGIC_MASK) == KGCC_MAGIC;
 }
 
-/* What an object is; of those that come first, no byte is to be used. */
+/* The kind of an object; memory of the kinds before KGCC_UNKNOWN must not be used. */
 enum kgcc_kind {
-	KGCC_NOTHING,			/* no kernel memory: user's, or none at all */
+	KGCC_NOTHING,			/* not kernel memory: a user address, or none */
 	KGCC_FREED,			/* was allocated by an instrumented module */
-	KGCC_RETURNED,			/* below what runs there: of a function that returned */
-	KGCC_UNKNOWN,			/* memory whose bounds are not to be known */
+	KGCC_RETURNED,			/* below the stack pointer: a function returned */
+	KGCC_UNKNOWN,			/* memory of unknown bounds */
 	KGCC_HEAP,			/* allocated by an instrumented module */
-	KGCC_SLAB,			/* of the kernel's: a slot of a slab */
+	KGCC_SLAB,			/* a slab slot of the kernel's */
 	KGCC_PAGES,
-	KGCC_REGION,			/* a variable, or memory of vmalloc() */
-	KGCC_LOCAL,			/* of a function that runs */
-	KGCC_STACK,			/* of the task, nothing more is known */
+	KGCC_REGION,			/* a variable, or vmalloc() memory */
+	KGCC_LOCAL,			/* a local of a running function */
+	KGCC_STACK,			/* elsewhere on the task's stack */
 	KGCC_KINDS,
 };
 
 /*
- * An object, as a lookup finds it.  It is valid for as long as the word at witness
- * has this value: the memory of a witness may always be read.
+ * The result of a lookup. Valid while the word at the witness has this value; a witness can always
+ * be read.
  */
 struct kgcc_object {
 	enum kgcc_kind kind;
 	unsigned long start, end;
 	const unsigned long *witness;
 	unsigned long value;
-	const char *name;		/* of a variable, a cache */
+	const char *name;		/* of a variable or cache */
 	const char *allocated, *freed;	/* file:line, or NULL */
 };
 
@@ -81,7 +78,9 @@ static inline bool kgcc_is_known(const struct kgcc_object *object)
 	return object->kind > KGCC_UNKNOWN;
 }
 
-/* One with no more than this: word by word, as an initializer would clear it all before. */
+/*
+ * Sets these fields and clears the rest, word by word: an initializer would clear everything first.
+ */
 static inline void kgcc_object_set(struct kgcc_object *object, enum kgcc_kind kind,
 				   unsigned long start, unsigned long end,
 				   const unsigned long *witness, unsigned long value)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Strings: how far they go is known only once they are read.  So what a function is about
- * to read and write is found out first, in the objects of its pointers; of the printf()
- * kind it is known after, when it is too late to look the object up.
+ * How far a string function goes is known only once it has read its strings. So each replacement
+ * first finds what the function will read and write, within the objects of its pointers. For
+ * printf()'s kind this is known only afterwards; then the object is looked up beforehand.
  */
 #include <linux/ctype.h>
 #include <linux/kernel.h>
@@ -39,7 +39,7 @@ void kgcc_check_room(const char *where, unsigned int flags, const void *p, size_
 		kgcc_violation_call(where, flags, (unsigned long)p, length, &room->object, ip);
 }
 
-/* Up to the zero, or MAX bytes. */
+/* Reads up to the zero, or MAX bytes. */
 size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip)
 {
 	struct kgcc_room room;
@@ -78,7 +78,7 @@ static void write_bytes(const char *where, const void *to, size_t length, unsign
 	kgcc_check_room(where, KGCC_WRITE, to, length, &room, ip);
 }
 
-/* Both, up to where they differ. */
+/* Reads both, up to the first difference. */
 static void read_both(const char *where, const char *a, const char *b, size_t max,
 		      bool any_case, unsigned long ip)
 {
@@ -141,7 +141,7 @@ int kgcc_strncasecmp(const char *where, const char *a, const char *b, size_t max
 }
 EXPORT_SYMBOL_GPL(kgcc_strncasecmp);
 
-/* Up to the letter, if it is there. */
+/* Reads up to the character, if present. */
 char *kgcc_strchr(const char *where, const char *s, int c)
 {
 	struct kgcc_room room;
@@ -173,7 +173,7 @@ char *kgcc_strstr(const char *where, const char *a, const char *b)
 }
 EXPORT_SYMBOL_GPL(kgcc_strstr);
 
-/* Up to one of the letters, if one is there. */
+/* Reads up to one of the characters, if present. */
 char *kgcc_strsep(const char *where, char **s, const char *letters)
 {
 	struct kgcc_room room;
@@ -189,7 +189,7 @@ char *kgcc_strsep(const char *where, char **s, const char *letters)
 }
 EXPORT_SYMBOL_GPL(kgcc_strsep);
 
-/* Before the kernel stops: it does not say where. */
+/* Reports the place before the kernel panics without one. */
 void kgcc_fortified(const char *where)
 {
 	kgcc_violation_fortified(where, _RET_IP_);
@@ -218,7 +218,7 @@ char *kgcc_strncpy(const char *where, char *to, const char *from, size_t size)
 }
 EXPORT_SYMBOL_GPL(kgcc_strncpy);
 
-/* All but the end of what does not fit: the length of that, and whether it is all. */
+/* Copies as much as fits; returns the length, or an error if it was cut. */
 static size_t copy_string(const char *where, char *to, const char *from, size_t length,
 			  size_t size, unsigned long ip)
 {
@@ -277,7 +277,7 @@ char *kgcc_strncat(const char *where, char *to, const char *from, size_t max)
 }
 EXPORT_SYMBOL_GPL(kgcc_strncat);
 
-/* What strcat() is to FORTIFY_SOURCE since 6.2, with any size. */
+/* The function that strcat() becomes under FORTIFY_SOURCE since 6.2, with any size. */
 size_t kgcc_strlcat(const char *where, char *to, const char *from, size_t size)
 {
 	size_t old = kgcc_library_string(where, to, size, _RET_IP_);
@@ -316,7 +316,7 @@ int kgcc_vsnprintf(const char *where, char *to, size_t size, const char *format,
 }
 EXPORT_SYMBOL_GPL(kgcc_vsnprintf);
 
-/* What scnprintf() returns: without what did not fit. */
+/* scnprintf()'s result: the length that fitted. */
 static int fitting(int length, size_t size)
 {
 	return (size_t)length < size ? length : size ? size - 1 : 0;
@@ -372,7 +372,7 @@ EXPORT_SYMBOL_GPL(kgcc_scnprintf);
 
 /* -- scanf() ---------------------------------------------------------------------- */
 
-/* A conversion: its letter, and the bytes that it writes, 0: a string's. */
+/* A conversion: its character, and the bytes that it writes; 0: a string. */
 struct conversion {
 	char letter;
 	bool skipped;
@@ -400,7 +400,7 @@ static size_t bytes_of(char letter, const char *qualifier, int width)
 	}
 }
 
-/* The end of "[a-z]", whose first letter may be the bracket. */
+/* The end of "[a-z]"; its first character may be a bracket. */
 static const char *end_of_set(const char *format)
 {
 	format += *format == '^';
@@ -408,7 +408,7 @@ static const char *end_of_set(const char *format)
 	return strchrnul(format, ']');
 }
 
-/* The next one, and where the format goes on after it: NULL if there is none. */
+/* Finds the next conversion, and returns the format after it; NULL: there is none. */
 static const char *next_conversion(const char *format, struct conversion *conversion)
 {
 	const char *qualifier;
@@ -435,7 +435,7 @@ static const char *next_conversion(const char *format, struct conversion *conver
 	return format;
 }
 
-/* What was written is known only now. */
+/* Only now is it known what was written. */
 static void check_conversions(const char *where, const char *format, int n, va_list args,
 			      unsigned long ip)
 {
@@ -446,7 +446,7 @@ static void check_conversions(const char *where, const char *format, int n, va_l
 
 		if (!to)
 			continue;
-		/* How far it came is not counted: %n is no input. */
+		/* The result does not count %n, which is not an input. */
 		if (conversion.letter != 'n' && --n < 0)
 			return;
 		write_bytes(where, to, conversion.bytes ?: strlen(to) + 1, ip);

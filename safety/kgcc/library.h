@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions of the kernel's library that read and write strings: instrumented code calls
- * these instead, as those of alloc.h.  First argument: the file:line of the call.
+ * The kernel's string functions: instrumented code calls these replacements, like those of alloc.h.
+ * The first argument is the file:line of the call.
  */
 #ifndef KGCC_LIBRARY_H
 #define KGCC_LIBRARY_H
@@ -11,18 +11,18 @@
 
 #include "object.h"
 
-/* A pointer's object, and how many bytes it has from there on. */
+/* A pointer's object, and the bytes from the pointer to its end. */
 struct kgcc_room {
 	struct kgcc_object object;
 	size_t bytes;
 };
 
 void kgcc_find_room(const void *p, struct kgcc_room *room);
-/* Reports an access of so many bytes, if there are fewer. */
+/* Reports an access of this many bytes if fewer are left. */
 void kgcc_check_room(const char *where, unsigned int flags, const void *p, size_t length,
 		     const struct kgcc_room *room, unsigned long ip);
 
-/* For other functions of ours, which are called from ip: bytes, and a string's length. */
+/* For other replacements, which were called from ip: reads of bytes, and of a string. */
 void kgcc_library_read(const char *where, const void *from, size_t length, unsigned long ip);
 size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instrumented modules come and go.  Their sites are found through their jump labels:
- * the key of each is the start of a struct kgcc_site.
+ * Tracks the loading of instrumented modules. Their sites are found through their jump labels: each
+ * key is the start of a struct kgcc_site.
  *
  * The registry's lock guards sites as well.
  */
@@ -24,12 +24,12 @@
 #include "profile.h"
 #include "region.h"
 
-/* How often sites are looked at that may be due to be switched off. */
+/* How often to check whether sites are due to be switched off. */
 #define PERIOD	(HZ / 10)
 
 struct kgcc_module kgcc_module_default = { .entry.name = "*" };
 
-/* For the assembly too, which knows its key by this name. */
+/* Used by the assembly, too, under this name. */
 struct static_key_false kgcc_counting = STATIC_KEY_FALSE_INIT;
 
 static struct kgcc_module *module_at(struct entry *entry)
@@ -102,7 +102,7 @@ static void look(struct work_struct *work)
 		schedule_delayed_work(&looking, PERIOD);
 }
 
-/* Of all that are counted.  An error leaves it as it is. */
+/* Starts or stops timing, for all modules. An error changes nothing. */
 static int settle_timing(bool time)
 {
 	static bool is_on;
@@ -120,7 +120,7 @@ static int settle_timing(bool time)
 	return err;
 }
 
-/* After settings changed: counting costs, so it is done only on request. */
+/* Applies changed settings: counting is costly, so it is on only on request. */
 static int settle(void)
 {
 	enum kgcc_count count = kgcc_module_default.settings.count;
@@ -144,7 +144,7 @@ static int settle(void)
 
 /* -- a module comes ---------------------------------------------------------------- */
 
-/* A key of others may be the last thing in its page. */
+/* A foreign key may be the last object in its page. */
 static struct kgcc_site *site_of(const struct jump_entry *entry)
 {
 	struct kgcc_site *site = (struct kgcc_site *)jump_entry_key(entry);
@@ -155,7 +155,7 @@ static struct kgcc_site *site_of(const struct jump_entry *entry)
 	return (flags & KGCC_MAGIC_MASK) == KGCC_MAGIC ? site : NULL;
 }
 
-/* Entries are sorted by key: those of one site follow one another. */
+/* Entries are sorted by key, so those of one site are adjacent. */
 static unsigned int list_sites(const struct module *module, struct kgcc_site **sites)
 {
 	struct kgcc_site *last = NULL;
@@ -180,7 +180,7 @@ static void add_unit(const struct kgcc_variable *variable)
 		kgcc_region_add(variable->start, variable->size, variable->name, variable->where);
 }
 
-/* Units of sites in the order of their addresses: each is met once, or nearly so. */
+/* Sites in address order share units, so each unit is met about once. */
 static void add_variables(struct kgcc_site **sites, unsigned int n)
 {
 	const struct kgcc_variable *last = NULL;
@@ -238,12 +238,12 @@ static void module_going(struct module *module)
 	kgcc_module_for_each_range(module, kgcc_region_remove);
 	kgcc_module_for_each_range(module, kgcc_peer_forget);
 	kgcc_module_for_each_range(module, kgcc_profile_forget);
-	/* What is known of a local is known by its code's address, where other code may come. */
+	/* Lookups of locals are cached under code addresses that another module may reuse. */
 	kgcc_check_forget_all();
 	synchronize_rcu();
 }
 
-/* Of modules that are not instrumented, too: their variables may have been seen. */
+/* Also for modules without instrumentation: their variables may have been recorded. */
 static int notified(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;

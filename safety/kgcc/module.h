@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Instrumented modules, by name, and what is set for each. */
+/* Instrumented modules by name, with the settings of each. */
 #ifndef KGCC_MODULE_H
 #define KGCC_MODULE_H
 
@@ -8,20 +8,20 @@
 
 struct seq_file;
 
-/* What follows a violation, once it is reported. */
+/* What happens after a violation was reported. */
 enum kgcc_action { KGCC_LOG, KGCC_KILL, KGCC_CRASH };
 
 enum kgcc_count { KGCC_COUNT_OFF, KGCC_COUNT_ON, KGCC_COUNT_TIME };
 
-/* Of all sites of a module at once. */
+/* A command for all sites of a module. */
 enum kgcc_state { KGCC_AS_THEY_ARE, KGCC_ALL_OFF, KGCC_ALL_ON };
 
 struct kgcc_settings {
 	enum kgcc_action action;
-	unsigned int after;		/* clean executions until a site is off, 0: never */
-	unsigned int every;		/* violation is reported, not just a site's first */
-	enum kgcc_count count;		/* hits, even if nothing is to be switched off */
-	enum kgcc_state state;		/* to be done, not kept */
+	unsigned int after;		/* clean executions before switch-off, 0: never */
+	unsigned int every;		/* report each violation, not just a site's first */
+	enum kgcc_count count;		/* count hits, even if no site is to be switched off */
+	enum kgcc_state state;		/* a command, not a setting */
 };
 
 struct kgcc_module {
@@ -31,16 +31,16 @@ struct kgcc_module {
 	unsigned int n;
 };
 
-/* Whose settings count for new modules. */
+/* Its settings apply to new modules. */
 extern struct kgcc_module kgcc_module_default;
 
 int kgcc_module_init(void);
 void kgcc_module_exit(void);
 
-/* The module that an address lies in.  Under RCU, in any context. */
+/* The module that an address lies in. Call it under RCU, in any context. */
 struct kgcc_module *kgcc_module_of(unsigned long address);
 
-/* All that there are, and what is set for them. */
+/* All modules and their settings. */
 extern struct registry kgcc_registry;
 
 void kgcc_module_show_sites(struct seq_file *m);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The object that an address lies in.  What is known of it depends on where that
- * is: objects of instrumented modules and locals are known exactly, the kernel's
- * own by what can be read off their pages.
+ * Finds the object that an address lies in. Objects of instrumented modules and locals are known
+ * exactly; the kernel's own as far as their pages reveal it.
  */
 #include <linux/highmem.h>
 #include <linux/kallsyms.h>
@@ -29,14 +28,14 @@ static void unknown(unsigned long address, struct kgcc_object *object)
 	set(object, KGCC_UNKNOWN, address & PAGE_MASK, (address & PAGE_MASK) + PAGE_SIZE);
 }
 
-/* What a page is used for can be read off its mapping: it goes with the use. */
+/* The page's mapping is the witness: it changes when the page is reused. */
 static void watch_mapping(struct page *page, struct kgcc_object *object)
 {
 	object->witness = (const unsigned long *)&page->mapping;
 	object->value = READ_ONCE(*object->witness);
 }
 
-/* Pages of the direct map that are no slab. */
+/* Pages of the direct map that are not slabs. */
 static void find_pages(struct page *page, unsigned long address, struct kgcc_object *object)
 {
 	unsigned long start = (unsigned long)page_address(page);
@@ -54,13 +53,13 @@ static void find_pages(struct page *page, unsigned long address, struct kgcc_obj
 	}
 }
 
-/* Of an address in the direct map: most are in a slab, and this is cheap. */
+/* For an address in the direct map: most are in a slab, so this test comes first. */
 static struct page *slab_page(unsigned long address)
 {
 	struct page *page = virt_to_page((void *)address);
 	unsigned long flags;
 
-	/* Where there is no memory, there may be no struct page. */
+	/* A hole in memory may have no struct page. */
 	__get_kernel_nofault(&flags, &page->flags, unsigned long, gone);
 	page = compound_head(page);
 	return PageSlab(page) ? page : NULL;
@@ -83,9 +82,9 @@ static noinline void find_direct(unsigned long address, struct kgcc_object *obje
 }
 
 /*
- * In the kernel's image, and in modules: those that are instrumented have registered
- * their variables, and to look through the symbols of a module takes long.  Where a
- * variable of the kernel ends, another one may start that was not seen yet.
+ * Addresses in the kernel image and in modules. Instrumented modules have registered their
+ * variables, and searching a module's symbols is slow. At the end of a kernel variable another one
+ * may start that was not recorded yet.
  */
 static void find_symbol(unsigned long address, struct kgcc_object *object)
 {
@@ -101,13 +100,13 @@ static bool in_image(unsigned long address)
 	return address >= __START_KERNEL_map && address < MODULES_END;
 }
 
-/* struct page: what belongs together there is not to be seen. */
+/* struct page: its objects' bounds cannot be seen. */
 static bool in_memory_map(unsigned long address)
 {
 	return address >= VMEMMAP_START && address < VMEMMAP_START + (1UL << 40);
 }
 
-/* Neither of the direct map nor of the stack, which most are. */
+/* Addresses neither in the direct map nor on the stack, which are few. */
 static noinline void find_other(unsigned long address, struct kgcc_object *object)
 {
 	if (in_image(address)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer may lie within another object, to which there may be good pointers with the
- * same value.  So it counts for the task that made it only, and not for long: where
- * there is no place left, the oldest makes room.
+ * A peer may lie within another object, to which valid pointers of the same value exist. So it
+ * counts only for the task that made it, and not for long: when the set is full, the oldest is
+ * dropped.
  */
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -15,7 +15,7 @@
 
 struct peer {
 	unsigned long address;		/* 0: none */
-	const struct task_struct *task;	/* compared, never looked into */
+	const struct task_struct *task;	/* compared only, never dereferenced */
 	struct kgcc_object object;
 	const char *where;
 };
@@ -31,7 +31,7 @@ static bool is_alive(const struct peer *peer)
 {
 	unsigned long value;
 
-	/* A witness on a stack goes with it. */
+	/* A witness on a stack disappears with the stack. */
 	return peer->address && !get_kernel_nofault(value, peer->object.witness) &&
 	       value == peer->object.value;
 }
@@ -50,7 +50,7 @@ static struct peer *find(unsigned long address)
 	return NULL;
 }
 
-/* Under the set's lock. */
+/* Call it with the set's lock held. */
 static u64 bits_of(const struct peer *set)
 {
 	u64 bits = 0;
@@ -75,7 +75,7 @@ void kgcc_peer_add(unsigned long address, const struct kgcc_object *object, cons
 	known = peer;
 	if (!peer)
 		peer = &peers[set][turns[set]++ % WAYS];
-	/* Whoever sees the peer sees its bit. */
+	/* The bit is set first: whichever CPU sees the peer sees its bit. */
 	WRITE_ONCE(kgcc_peers[set], kgcc_peers[set] | kgcc_peer_bit(address));
 	*peer = (struct peer) { address, current, *object, where };
 	WRITE_ONCE(kgcc_peers[set], bits_of(peers[set]));

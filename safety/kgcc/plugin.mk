@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# KGCC's plugin, for one compiler: included, or by itself as DKMS has it,
+# KGCC's plugin for one compiler: included, or run by itself, as DKMS does:
 #
 #	make -f safety/kgcc/plugin.mk KGCC_OUT=... KGCC_HEADERS=...
 #
-# KGCC_OUT is where objects and kgcc.so go, KGCC_HEADERS a file with the options that
-# find the headers of the compiler.
+# KGCC_OUT is the output directory, KGCC_HEADERS a file with the options that find the compiler's
+# headers.
 
 KGCC_PLUGIN_DIR := $(dir $(lastword $(MAKEFILE_LIST)))plugin
 KGCC_SO ?= $(KGCC_OUT)/kgcc.so

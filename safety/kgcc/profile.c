@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What passes on a CPU between two checks is the first one's time: its own, and that of
- * the code after it.  What passes while another task runs is nobody's, nor what passes in
- * user mode: a lap ends with its system call, or with a page fault from there.
+ * Measures time per line: the time between two checks on a CPU counts for the first, including its
+ * own. Time in another task or in user mode counts for none: a lap ends with its system call, or
+ * with a page fault from user mode.
  *
- * Times are in a table by address, which is there from the first use on.
+ * The table of times by address is allocated at the first use, and stays.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
@@ -29,15 +29,15 @@ struct time {
 	atomic64_t cycles;
 };
 
-/* What began with the CPU's last check. */
+/* What the CPU's last check started. */
 struct lap {
 	const struct kgcc_site *site;	/* NULL: nothing */
 	const struct task_struct *task;
-	unsigned long switches;		/* of the task, until then */
+	unsigned long switches;		/* the task's switches until then */
 	u64 since;
 };
 
-/* For the assembly, too. */
+/* Used by the assembly, too. */
 struct static_key_false kgcc_timing = STATIC_KEY_FALSE_INIT;
 
 static struct time *times;
@@ -86,7 +86,7 @@ void kgcc_profile_hit(struct kgcc_site *site)
 	unsigned long flags;
 	struct lap *lap;
 
-	/* Interrupts have checks of their own. */
+	/* Checks in interrupts must not come between. */
 	local_irq_save(flags);
 	lap = this_cpu_ptr(&laps);
 	end_lap(lap, now);
@@ -104,7 +104,7 @@ u64 kgcc_profile_ns(const struct kgcc_site *site)
 	return time ? mul_u64_u32_div(atomic64_read(&time->cycles), USEC_PER_SEC, tsc_khz) : 0;
 }
 
-/* The place stays taken: others may have been put after it. */
+/* The entry stays occupied: a search for later ones goes on past it. */
 void kgcc_profile_forget(unsigned long start, unsigned long end)
 {
 	for (unsigned int i = 0; times && i < TIMES; i++) {
@@ -129,7 +129,7 @@ static void on_exit(void *data, struct pt_regs *regs, long result)
 	local_irq_restore(flags);
 }
 
-/* What began before was in user mode since. */
+/* The CPU has been in user mode since the lap began. */
 static void on_fault(void *data, unsigned long address, struct pt_regs *regs,
 		     unsigned long error)
 {

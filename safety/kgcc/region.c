@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tree of ranges that do not overlap.  It is changed under a lock and searched
- * without: a latch tree is two trees, and at any time one of them is whole.
+ * A tree of disjoint ranges, changed under a lock and searched without one: a latch tree is two
+ * trees, of which one is consistent at any time.
  */
 #include <linux/atomic.h>
 #include <linux/kallsyms.h>
@@ -15,13 +15,13 @@
 struct region {
 	struct latch_tree_node node;
 	unsigned long start, end;
-	unsigned long alive;		/* a number of its own, 0: no more */
+	unsigned long alive;		/* unique number, 0: removed */
 	const char *where;
 	struct rcu_head rcu;
 	char name[];
 };
 
-/* What is looked for: a region that has some of it. */
+/* The range to search for: finds a region that overlaps it. */
 struct span {
 	unsigned long start, end;
 };
@@ -75,7 +75,7 @@ static struct region *new_region(unsigned long start, unsigned long size, const 
 	return region;
 }
 
-/* Under regions_lock. */
+/* Call it with regions_lock held. */
 static void remove(unsigned long start, unsigned long end)
 {
 	struct region *region;
@@ -137,7 +137,7 @@ bool kgcc_region_find(unsigned long address, struct kgcc_object *object)
 	return kgcc_region_of(address, object) || kgcc_region_of(address - 1, object);
 }
 
-/* Symbols hide what is between them; what is known better stays. */
+/* Symbols may hide others between them; a region already known exactly stays. */
 static bool overlaps(unsigned long start, unsigned long end)
 {
 	bool found;
@@ -148,7 +148,7 @@ static bool overlaps(unsigned long start, unsigned long end)
 	return found;
 }
 
-/* "name+0x10/0x20 [module]": the name's length, and the two numbers. */
+/* Parses "name+0x10/0x20 [module]": the name's length, and the two numbers. */
 static bool parse_symbol(char *text, unsigned long *offset, unsigned long *size)
 {
 	char *plus = strchr(text, '+'), *slash = plus ? strchr(plus, '/') : NULL;
@@ -167,7 +167,7 @@ bool kgcc_region_symbol(unsigned long address, struct kgcc_object *object)
 	unsigned long flags, offset, size;
 	bool known = false;
 
-	/* Without data's symbols it would be the nearest function. */
+	/* Without data symbols the result would be the nearest function. */
 	if (!IS_ENABLED(CONFIG_KALLSYMS_ALL))
 		return false;
 	local_irq_save(flags);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects of slabs.  Where a slab's page names its cache, and where a cache has the
- * distance of its objects, is the allocator's business and differs from kernel to
- * kernel, so it is looked for when the module is loaded, with caches made for it.
+ * Objects in the kernel's slabs. Where a slab's page points to its cache, and where a cache stores
+ * the distance of its objects, differs between kernels. So both are searched for at load time, with
+ * caches made for the purpose.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -14,18 +14,18 @@
 #include "object.h"
 #include "slab.h"
 
-/* Sizes that a cache's structure holds for no other reason. */
+/* Sizes that a cache's structure contains for no other reason. */
 #define SIZE_A	1016
 #define SIZE_B	1576
 
-/* In bytes, from the start of struct page and of struct kmem_cache; 0: not known. */
+/* Byte offsets in struct page and struct kmem_cache; 0: unknown. */
 static unsigned int cache_offset, stride_offset, flags_offset;
 
 static void constructor(void *object)
 {
 }
 
-/* With a constructor the free pointer follows the object, in 8 bytes. */
+/* With a constructor the free pointer is stored after the object, in 8 bytes. */
 static struct kmem_cache *sample(const char *name, unsigned int size, slab_flags_t flags)
 {
 	return kmem_cache_create(name, size, 8, flags, constructor);
@@ -41,7 +41,7 @@ static unsigned int find_cache(struct kmem_cache *cache, const void *object)
 	return 0;
 }
 
-/* Stride and size stand side by side. */
+/* The stride and the size are adjacent fields. */
 static bool has_sizes(struct kmem_cache *cache, unsigned int at, unsigned int size)
 {
 	const u32 *words = (const u32 *)cache;
@@ -57,7 +57,7 @@ static unsigned int find_stride(struct kmem_cache *a, struct kmem_cache *b)
 	return 0;
 }
 
-/* The only flag that b has and a has not. */
+/* The only flag that b has and a lacks. */
 static unsigned int find_flags(struct kmem_cache *a, struct kmem_cache *b, u32 flag)
 {
 	const u32 *in_a = (const u32 *)a, *in_b = (const u32 *)b;
@@ -103,7 +103,7 @@ int kgcc_slab_init(void)
 	return -EOPNOTSUPP;
 }
 
-/* Once a page is a slab no more, what was its cache may be anything: then it is 0. */
+/* When a page stops being a slab, the pointer may be anything: then the result is 0. */
 static u32 word_of(const struct kmem_cache *cache, unsigned int offset)
 {
 	u32 word;
@@ -128,7 +128,7 @@ static __always_inline bool find_slot(struct page *page, unsigned long address,
 	if (!stride)
 		return false;
 	slot->start = base + rounddown((u32)(address - base), stride);
-	/* What is left at a slab's end is no slot. */
+	/* The remainder at a slab's end is not a slot. */
 	return slot->start + stride <= base + page_size(page);
 }
 
@@ -145,7 +145,7 @@ bool kgcc_slab_find(struct page *page, unsigned long address, struct kgcc_object
 		return false;
 	if (kgcc_heap_find(&slot, object))
 		return true;
-	/* Objects do not begin where their slots do. */
+	/* With red zones objects do not begin where their slots do. */
 	if (word_of(slot.cache, flags_offset) & (__force u32)SLAB_RED_ZONE)
 		return false;
 	kgcc_object_set(object, KGCC_SLAB, slot.start, slot.start + kmem_cache_size(slot.cache),

@@ -4,7 +4,7 @@
 
 #include "stack.h"
 
-/* For enter.S, which has no structures. */
+/* Structure offsets for enter.S. */
 static void __used offsets(void)
 {
 	asm volatile(".globl kgcc_task_stack\n\t.set kgcc_task_stack, %c0"
@@ -29,7 +29,7 @@ static void describe(const struct kgcc_record *record, unsigned long i,
 	object->name = record->locals[i].name;
 }
 
-/* The local of a record that an address is in. */
+/* Finds the local of a record that contains an address. */
 static __always_inline bool find_local(const struct kgcc_record *record, unsigned long address,
 				       struct kgcc_object *object)
 {
@@ -44,7 +44,7 @@ static __always_inline bool find_local(const struct kgcc_record *record, unsigne
 	return false;
 }
 
-/* The same, of one that an address is the end of. */
+/* Finds the local that ends at an address. */
 static bool find_end(const struct kgcc_record *record, unsigned long address,
 		     struct kgcc_object *object)
 {
@@ -58,13 +58,16 @@ static bool find_end(const struct kgcc_record *record, unsigned long address,
 }
 
 /*
- * Callers' frames are above their callees': the last record before an address, or the
- * first.  A list that does not go up has gone wrong.
+ * Callers' frames are above their callees': finds the last record before an address, or the first.
+ * A list that does not ascend is corrupt.
  */
 static __always_inline const struct kgcc_record *
 last_below(const struct kgcc_record *record, unsigned long stack, unsigned long address)
 {
-	/* What is not on the stack is not below the address, either, counted from there. */
+	/*
+	 * Offsets from the stack's start: a record outside the stack compares greater than the
+	 * address.
+	 */
 	while ((unsigned long)record->outer - stack <= address - stack && record->outer > record)
 		record = record->outer;
 	return record;
@@ -81,7 +84,7 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 	record = (void *)READ_ONCE(*head);
 	if (on_stack(stack, (unsigned long)record)) {
 		record = last_below(record, stack, address);
-		/* A frame has its record below its locals, or above them. */
+		/* A frame has its record below or above its locals. */
 		if (find_local(record, address, object))
 			return true;
 		outer = record->outer;
@@ -93,13 +96,13 @@ bool kgcc_stack_find(unsigned long address, struct kgcc_object *object)
 		    (outer && find_end(outer, address, object)))
 			return true;
 	}
-	/* Until a function is entered or left. */
+	/* Valid until a function is entered or left. */
 	kgcc_object_set(object, KGCC_STACK, stack + KGCC_STACK_HEAD + sizeof(long),
 			stack + THREAD_SIZE, head, *head);
 	return true;
 }
 
-/* The number that a function gets when it is entered is even, and the same each time. */
+/* The number assigned when a function is entered is even, and the same each time. */
 void kgcc_stack_renew(struct kgcc_object *object)
 {
 	struct kgcc_record *record = container_of(object->witness, struct kgcc_record, alive);
@@ -109,7 +112,9 @@ void kgcc_stack_renew(struct kgcc_object *object)
 		object->value = record->alive = atomic64_add_return(2, &serial);
 }
 
-/* Interrupts and exceptions may run on other stacks: the task's own has not moved then. */
+/*
+ * Interrupts and exceptions may run on other stacks: then the task's stack pointer has not moved.
+ */
 bool kgcc_stack_returned(unsigned long address, unsigned long top)
 {
 	unsigned long stack = (unsigned long)task_stack_page(current);

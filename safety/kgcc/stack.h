@@ -5,9 +5,9 @@
 #include "kgcc.h"
 
 /*
- * Locals whose address leaves their function are registered while it runs: the
- * plugin writes a record of them into its frame.  The records of a task make a list
- * that starts in a word at the far end of its stack.
+ * Locals whose address leaves their function are registered while it runs: the plugin writes a
+ * record of them into the frame. A task's records form a list, whose head is a word at the far end
+ * of its stack.
  */
 struct kgcc_local {
 	unsigned long size;
@@ -22,15 +22,15 @@ struct kgcc_record {
 	void *address[];
 };
 
-/* Where the word is, from the stack's end: that itself holds a magic number. */
+/* Position of the list's head, after the magic number at the stack's end. */
 #define KGCC_STACK_HEAD	8
 
 bool kgcc_stack_find(unsigned long address, struct kgcc_object *object);
 
-/* What is to be known of a local ends with this run of its function, as peers do. */
+/* Makes cached facts about a local end with this execution of its function, as with peers. */
 void kgcc_stack_renew(struct kgcc_object *object);
 
-/* Whether what runs on this task's stack has left an address: top is what it has there. */
+/* Whether the code on this task's stack has returned past an address; top is its stack pointer. */
 bool kgcc_stack_returned(unsigned long address, unsigned long top);
 
 #endif

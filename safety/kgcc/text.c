@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of the kernel's library whose reading ends at what they find: a letter of a
- * set, the first that is no digit, the zero behind.  A text without an end in its object is
- * no fault by itself, since it may have that letter.  So each stand-in goes through the
- * text as its function does, within the object, and reports if that would have gone on.
- * The formats of printf() and scanf() name texts, too: those of %s, and what is scanned.
+ * Kernel functions that stop reading at something they find: a character of a set, the first
+ * non-digit, the terminating zero. A string without an end in its object is not an error by itself,
+ * since it may contain that character. So each replacement scans the string as its function does,
+ * within the object, and reports if the function would read beyond it. printf() and scanf() formats
+ * refer to strings, too: those of %s, and the scanned text.
  */
 #include <linux/ctype.h>
 #include <linux/err.h>
@@ -16,14 +16,14 @@
 #include "text.h"
 #include "violation.h"
 
-/* A text that is read from its beginning on: how far that is, and whether it may be. */
+/* A string read from its beginning: the position, and whether it may be read. */
 struct reader {
 	const char *where;
 	const char *text;
 	struct kgcc_room room;
 	size_t at;
 	unsigned long ip;
-	bool is_over;		/* it went beyond its object: said, and no more of it is read */
+	bool is_over;		/* read beyond its object: reported, and reading stops */
 };
 
 static void begin(struct reader *r, const char *where, const char *text, unsigned long ip)
@@ -32,7 +32,7 @@ static void begin(struct reader *r, const char *where, const char *text, unsigne
 	kgcc_find_room(text, &r->room);
 }
 
-/* The next letter, which is looked at; 0 beyond the object. */
+/* The next character; 0 beyond the object. */
 static char look(struct reader *r)
 {
 	if (r->is_over)
@@ -142,7 +142,7 @@ char **kgcc_argv_split(const char *where, gfp_t flags, const char *s, int *count
 }
 EXPORT_SYMBOL_GPL(kgcc_argv_split);
 
-/* What they return is the kernel's, a text that may be constant. */
+/* The kernel's function returns either a copy or the constant string itself. */
 const char *kgcc_kstrdup_const(const char *where, const char *s, gfp_t flags)
 {
 	if (s)
@@ -159,7 +159,7 @@ const char *kgcc_kvasprintf_const(const char *where, gfp_t flags, const char *fo
 }
 EXPORT_SYMBOL_GPL(kgcc_kvasprintf_const);
 
-/* It looks for a zero in the 17 letters of an address first. */
+/* It first searches a zero within the 17 characters of an address. */
 bool kgcc_mac_pton(const char *where, const char *s, u8 *mac)
 {
 	kgcc_library_string(where, s, 3 * 6 - 1, _RET_IP_);
@@ -169,7 +169,7 @@ EXPORT_SYMBOL_GPL(kgcc_mac_pton);
 
 /* -- comparisons ------------------------------------------------------------------- */
 
-/* It compares all of the second text at each place, zeros or not. */
+/* It compares all of the second string at each position, zeros or not. */
 char *kgcc_strnstr(const char *where, const char *s, const char *part, size_t max)
 {
 	size_t length = kgcc_library_string(where, part, SIZE_MAX, _RET_IP_), at = 0;
@@ -186,7 +186,7 @@ char *kgcc_strnstr(const char *where, const char *s, const char *part, size_t ma
 }
 EXPORT_SYMBOL_GPL(kgcc_strnstr);
 
-/* Up to where they differ, but for a line's end of one of them. */
+/* Reads up to the first difference, ignoring a trailing newline in one of them. */
 static void compare(const char *where, const char *a, const char *b, bool by_line,
 		    unsigned long ip)
 {
@@ -244,7 +244,7 @@ static bool is_digit_of(char c, unsigned int base)
 	return value < base;
 }
 
-/* As _parse_integer_fixup_radix() does. */
+/* Mirrors _parse_integer_fixup_radix(). */
 static unsigned int read_base(struct reader *r, unsigned int base)
 {
 	if (base && base != 16)
@@ -263,7 +263,7 @@ static unsigned int read_base(struct reader *r, unsigned int base)
 	return base ?: 8;
 }
 
-/* Up to the first letter that is no digit, or so many. */
+/* Reads up to the first non-digit, or a given number of digits. */
 static void read_number(struct reader *r, unsigned int base, size_t max)
 {
 	size_t first = r->at;
@@ -273,7 +273,7 @@ static void read_number(struct reader *r, unsigned int base, size_t max)
 		r->at++;
 }
 
-/* A sign, a number, and a line's end: as kstrtol() and its kind. */
+/* A sign, a number, and a newline, as kstrtol() and its kind read. */
 static void read_line_of_number(const char *where, const char *s, unsigned int base,
 				bool has_minus, unsigned long ip)
 {
@@ -307,7 +307,7 @@ KSTRTO(kstrtos16, s16, true);
 KSTRTO(kstrtou8, u8, false);
 KSTRTO(kstrtos8, s8, true);
 
-/* Of "on" and "off" it reads the second letter. */
+/* For "on" and "off" it reads the second character. */
 int kgcc_kstrtobool(const char *where, const char *s, bool *result)
 {
 	struct reader r;
@@ -344,7 +344,7 @@ SIMPLE_STRTO(simple_strtoul, unsigned long, false);
 SIMPLE_STRTO(simple_strtol, long, true);
 SIMPLE_STRTO(simple_strtoll, long long, true);
 
-/* The letter behind the number is a unit, or none. */
+/* The character after the number may be a unit. */
 unsigned long long kgcc_memparse(const char *where, const char *s, char **end)
 {
 	read_simple(where, s, 0, false, _RET_IP_);
@@ -352,7 +352,7 @@ unsigned long long kgcc_memparse(const char *where, const char *s, char **end)
 }
 EXPORT_SYMBOL_GPL(kgcc_memparse);
 
-/* Numbers between commas, and ranges: each is followed by a letter that is looked at. */
+/* Numbers between commas, and ranges: it reads the character after each. */
 static void read_option(struct reader *r)
 {
 	char c = look(r);
@@ -394,7 +394,7 @@ EXPORT_SYMBOL_GPL(kgcc_get_options);
 
 /* -- formats ----------------------------------------------------------------------- */
 
-/* The part of a conversion between its % and its letter. */
+/* The part of a conversion between its % and its character. */
 struct spec {
 	int precision;		/* negative: none */
 	char qualifier;		/* 'L': of long long, 'l': of long and of sizes, or 0 */
@@ -421,7 +421,7 @@ static const char *read_spec(const char *format, struct spec *spec, va_list *arg
 	return format;
 }
 
-/* A pointer that vsnprintf() follows; for others it prints (null) or (efault). */
+/* Whether vsnprintf() follows the pointer; for others it prints (null) or (efault). */
 static bool is_followed(const char *s)
 {
 	return (unsigned long)s >= PAGE_SIZE && !IS_ERR(s);
@@ -460,12 +460,12 @@ void kgcc_check_texts(const char *where, const char *format, va_list given, unsi
 				va_arg(args, int);
 			continue;
 		}
-		break;		/* one that vsnprintf() ends at, too */
+		break;		/* vsnprintf() stops here, too */
 	}
 	va_end(args);
 }
 
-/* So many letters, of a field that ends at a space or does not. */
+/* A field of at most this many characters, which may end at a space. */
 static void read_field(struct reader *r, size_t max, bool ends_at_space)
 {
 	size_t first = r->at;
@@ -480,7 +480,7 @@ static unsigned int scanned_base(char letter)
 	return letter == 'i' ? 0 : letter == 'o' ? 8 : letter == 'x' || letter == 'X' ? 16 : 10;
 }
 
-/* A conversion's part of the text; false if the text is not as it wants it. */
+/* Reads a conversion's part of the text; false if the text does not match. */
 static bool read_conversion(struct reader *r, char letter, size_t width)
 {
 	size_t first;
@@ -494,7 +494,7 @@ static bool read_conversion(struct reader *r, char letter, size_t width)
 		read_field(r, width ?: SIZE_MAX, true);
 		return true;
 	case '[':
-		/* Which letters are in the set is not asked: the shortest that it may read. */
+		/* The set's members are not examined: assume the shortest match. */
 		look(r);
 		return false;
 	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':

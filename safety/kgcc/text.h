@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Functions of the kernel's library whose reading ends at what they find, as those of
- * library.h.
- */
+/* Kernel functions that parse text, see text.c; the conventions are library.h's. */
 #ifndef KGCC_TEXT_H
 #define KGCC_TEXT_H
 
 #include <linux/types.h>
 
-/* Of a format's arguments: the texts of its %s; and how far a scan of a text goes. */
+/* For a format's arguments: the strings of its %s; and how far a scan reads its text. */
 void kgcc_check_texts(const char *where, const char *format, va_list given, unsigned long ip);
 void kgcc_check_scanned(const char *where, const char *text, const char *format,
 			unsigned long ip);

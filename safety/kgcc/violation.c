@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reports of violations, and what follows. */
+/* Reports of violations, and their consequences. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/printk.h>
@@ -10,7 +10,7 @@
 #include "violation.h"
 #include "words.h"
 
-/* What is limited by itself. */
+/* Kinds with separate rate limits. */
 enum kind { BOUNDS, FREED, WILD, FREE, RULE };
 
 /* -- reports -------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static void report_object(int number, const struct kgcc_object *object)
 	       object->freed ? ", freed at " : "", object->freed ?: "");
 }
 
-/* @before: was one reported for this site?  NULL: it has none. */
+/* @before: the site's counter of reports; NULL: it has none. */
 static bool should_report(struct kgcc_module *m, u32 *before, enum kind kind)
 {
 	return report_wanted(&m->entry, READ_ONCE(m->settings.every), before, kind);
@@ -90,7 +90,7 @@ struct access {
 	const char *where;
 };
 
-/* The access that went wrong, of those that a site checks at once. */
+/* The access that failed, of those that a site checks at once. */
 static struct access find_access(const struct kgcc_site *site, unsigned long address,
 				 unsigned long length, const struct kgcc_object *object)
 {
@@ -143,7 +143,7 @@ static enum kind kind_of(const struct kgcc_object *object)
 	}
 }
 
-/* Whose, and how often it was told before: NULL if that does not count. */
+/* The module, and the site's counter of reports; NULL: report in any case. */
 static void report_access(struct kgcc_module *m, u32 *before, unsigned int flags,
 			  unsigned long address, const struct access *access,
 			  const struct kgcc_object *object, unsigned long ip)
@@ -214,7 +214,7 @@ void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned
 
 /* -- what is said in one line ------------------------------------------------------ */
 
-/* address: the module's that did it. */
+/* address: the instruction in the module. */
 __printf(6, 7)
 static void report_line(unsigned long address, u32 *before, enum kind kind, const char *where,
 			unsigned long ip, const char *format, ...)

@@ -5,16 +5,16 @@
 #include "heap.h"
 #include "kgcc.h"
 
-/* Bytes that are not all within the object that a pointer is of.  In any context. */
+/* Bytes not all within the object that a pointer points to. Any context. */
 void kgcc_violation(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 		    unsigned long length, const struct kgcc_object *object, unsigned long ip);
 
-/* The same of a call of the library's, at where. */
+/* The same for a call of a library function, at where. */
 void kgcc_violation_call(const char *where, unsigned int flags, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,
 			 unsigned long ip);
 
-/* The kernel's own check, FORTIFY_SOURCE, stops a call of the library's at where. */
+/* The kernel's own check, FORTIFY_SOURCE, stops a call of a library function at where. */
 void kgcc_violation_fortified(const char *where, unsigned long ip);
 
 /* The pointer had left its object before, at where. */
@@ -22,10 +22,10 @@ void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned
 			 unsigned long length, const struct kgcc_object *object,
 			 const char *where, unsigned long ip);
 
-/* At an offset from a variable's start. */
+/* An access at an offset from a variable's start. */
 void kgcc_violation_variable(struct kgcc_site *site, unsigned long offset, unsigned long ip);
 
-/* A rule's check does not hold for a value. */
+/* A rule's check fails for a value. */
 void kgcc_violation_rule(struct kgcc_site *site, unsigned long value, unsigned long ip);
 
 /* A bad call of kfree() and the like. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of the safety kit share: modules that come and go in the guest."""
+"""Fixtures of the safety kit's tests: loading modules in the guest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if ALONE:
 else:
 
     def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-        """What all tests of the repository share."""
+        """Fixtures of the repository's own tests."""
         path = REPOSITORY / "tests" / "conftest.py"
         spec = importlib.util.spec_from_file_location("repository", path)
         module = importlib.util.module_from_spec(spec)
@@ -29,7 +29,7 @@ __all__ = ["MODULES", "load", "load_module"]
 
 
 def loader() -> Iterator[Callable[..., None]]:
-    """What load() does, until its end."""
+    """A load() that removes its modules when it ends."""
     loaded: list[str] = []
 
     def load(directory: str, **parameters: object) -> None:
@@ -45,14 +45,14 @@ def loader() -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def load() -> Iterator[Callable[..., None]]:
-    """load("ecryptfs+kefence", **parameters): until the end of the test.
+    """load("ecryptfs+kefence", **parameters): loaded until the end of the test.
 
-    "evmon/evmon_spin" is one of several modules that a directory has.
+    "evmon/evmon_spin" names one of several modules in a directory.
     """
     yield from loader()
 
 
 @pytest.fixture(scope="module")
 def load_module() -> Iterator[Callable[..., None]]:
-    """The same until the end of the file's tests."""
+    """Like load(), until the end of the file's tests."""
     yield from loader()

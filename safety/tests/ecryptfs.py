@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An eCryptfs, without its programs: a key in the keyring, and a mount."""
+"""Mount an eCryptfs without its user-space tools: a key in the keyring, then a mount."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def auth_tok(secret: bytes, signature: str) -> bytes:
 
 
 def add_key(passphrase: str) -> str:
-    """Put the passphrase's key in the keyring; its signature, as mounts name it."""
+    """Add the passphrase's key to the keyring; returns its signature for mount options."""
     secret = hashlib.sha512(passphrase.encode()).digest()
     signature = hashlib.sha512(secret).hexdigest()[:16]
     payload = auth_tok(secret, signature)
@@ -42,7 +42,7 @@ def add_key(passphrase: str) -> str:
 
 @contextmanager
 def mounted(lower: Path, upper: Path) -> Iterator[Path]:
-    """upper: what is written there lies encrypted in lower."""
+    """Files written to upper are stored encrypted in lower."""
     signature = add_key("a secret of the tests")
     options = f"ecryptfs_sig={signature},ecryptfs_cipher=aes,ecryptfs_key_bytes={KEY_BYTES}"
     for directory in (lower, upper):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a file system is put through, the same for each that is tested."""
+"""A workload for file systems, the same for each one tested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def change(written: dict[Path, bytes]) -> None:
 
 
 def names(top: Path) -> None:
-    """Links, renames, and directories."""
+    """Create links, renames, and directories."""
     first = top / "directory0"
     (top / "symlink").symlink_to("target" * 20)
     assert str((top / "symlink").readlink()) == "target" * 20
@@ -51,7 +51,7 @@ def names(top: Path) -> None:
 
 
 def exercise(top: Path, count: int = 40) -> None:
-    """All of it; what was written is read again, and removed."""
+    """Run all of it; files written are read back and removed."""
     written = files(top, count, random.Random(1))
     change(written)
     names(top)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests have of the repository's conftest.py, for a kit that is by itself: a plugin.
+"""A plugin with the fixtures of the repository's conftest.py, for a standalone kit.
 
-The tests load modules at fault, as root: on a virtual machine.
+The tests load faulty modules, as root: run them in a virtual machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def kernel_log(request: pytest.FixtureRequest) -> Iterator[kernlog.KernelLog]:
-    """kernel_log.read(): what the kernel has logged during this test."""
+    """kernel_log.read() returns the kernel's messages since the test began."""
     log = kernlog.KernelLog(f"{request.node.nodeid} reads the log")
     yield log
     log.close()
@@ -32,7 +32,7 @@ def kernel_log(request: pytest.FixtureRequest) -> Iterator[kernlog.KernelLog]:
 
 @pytest.fixture
 def as_outsider() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """as_outsider(command): as a user without rights."""
+    """as_outsider(command) runs a command as an unprivileged user."""
 
     def run(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
         words = [str(word) for word in command]
@@ -42,13 +42,13 @@ def as_outsider() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def loads(item: pytest.Item) -> bool:
-    """Whether it loads modules: the others run on any machine."""
+    """Whether the test loads modules; other tests run on any machine."""
     return item.path.name != "test_reports.py"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail the test in which the kernel complained."""
+    """Fail a test during which the kernel complained."""
     if not loads(item):
         return (yield)
     planted = item.get_closest_marker("planted") is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A few lines of C, compiled as a module's are, with KGCC's plugin."""
+"""Compiles a few lines of C as a kernel module's, with KGCC's plugin."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def kernel_compiler() -> str:
 
 
 def compiled(source: str, directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Its assembly, by the compiler of the guest's kernel."""
+    """Compile to assembly with the compiler of the guest's kernel."""
     (directory / "test.c").write_text(source)
     compiler = kernel_compiler()
     if not shutil.which(compiler):

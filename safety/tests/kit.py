@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the safety kit is, and what is built of it: in its repository, or by itself."""
+"""Paths of the safety kit and its builds, in the repository or standalone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 KIT = HERE.parent
 REPOSITORY = HERE.parents[1]
-# By itself it has next to its tests what they need of the repository.
+# A standalone kit has the repository's test helpers next to its tests.
 ALONE = (HERE / "kernlog.py").exists()
 SHARED = HERE if ALONE else REPOSITORY / "vm"
 

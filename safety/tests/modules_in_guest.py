@@ -12,7 +12,7 @@ MODULES = built()
 
 
 def alone(*command: str | Path) -> None:
-    """Run what patches the kernel's text; its failure is the test's."""
+    """Run a command that patches kernel text; fails the test if it fails."""
     done = subprocess.run([SHARED / "alone", *command], capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}: {done.stderr}"
 
@@ -22,14 +22,14 @@ def is_loaded(name: str) -> bool:
 
 
 def path_of(directory: str) -> Path:
-    """The module of "ecryptfs+kefence", or of "evmon/evmon_spin", one of several."""
+    """The module file of "ecryptfs+kefence", or of "evmon/evmon_spin", one of several."""
     if "/" in directory:
         return MODULES / f"{directory}.ko"
     return MODULES / directory / f"{directory.partition('+')[0]}.ko"
 
 
 def insmod(directory: str, **parameters: object) -> str:
-    """Load it, after what it needs of the kernel's own modules; its name."""
+    """Load a module after the kernel modules that it depends on; returns its name."""
     path = path_of(directory)
     depends = subprocess.run(
         ["modinfo", "-F", "depends", path], capture_output=True, text=True, check=True

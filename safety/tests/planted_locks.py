@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Faults with locks to order: modules/planted_locks, built with evmon."""
+"""Lock faults on request: modules/planted_locks, built with evmon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARAMETERS = {
 
 
 def load_with(load: Callable[..., None], *monitors: str) -> None:
-    """The module at fault, and these monitors before it: "spin", "mutex"."""
+    """Load monitors such as "spin" and "mutex", then the faulty module."""
     load("evmon")
     for name in monitors:
         load(f"evmon/evmon_{name}", **PARAMETERS.get(name, {}))
@@ -26,7 +26,7 @@ def load_with(load: Callable[..., None], *monitors: str) -> None:
 
 
 def do(fault: str) -> None:
-    """Have the module do it, "sound" or "sound 20"."""
+    """Trigger a fault: "sound", or "sound 20"."""
     fd = os.open(PLANTED, os.O_WRONLY)
     try:
         os.write(fd, fault.encode())
@@ -35,7 +35,7 @@ def do(fault: str) -> None:
 
 
 def line_of(function: str, text: str, nth: int = 1) -> str:
-    """Where the source has a text for the nth time after a function's head, as told."""
+    """file:line of the nth line with `text` after a function's head, as reports print it."""
     lines = SOURCE.read_text().splitlines()
     head = re.compile(rf"static (?:void|int) {function}\(")
     start = next(i for i, line in enumerate(lines) if head.match(line))

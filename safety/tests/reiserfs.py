@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def mounted(image: Path, upper: Path) -> Iterator[Path]:
-    """upper: its contents lie in the file image, through a loop device."""
+    """Mounts the file image at upper, through a loop device."""
     image.parent.mkdir(parents=True, exist_ok=True)
     with image.open("wb") as file:
         file.truncate(64 << 20)

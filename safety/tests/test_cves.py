@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Patterns of faults in modules that were public: found; with the fix, nothing is."""
+"""Modules with the patterns of published CVEs: reported; with the fix, not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Event monitors: faults to order (modules/planted_locks), each told with its places."""
+"""Event monitors: planted faults (modules/planted_locks), each reported with its places."""
 
 from __future__ import annotations
 
@@ -407,7 +407,7 @@ def test_fault(monitor, fault, expected, here, there, load, violations, kernel_l
     text = kernel_log.read()
     if here:
         assert f"here at {line_of(*here)}" in text
-    # Where a monitor itself saw it says nothing.
+    # A place in a monitor itself tells the reader nothing.
     assert not re.search(r"here at .*\[evmon", text)
     if there:
         assert re.search(rf"\] (?!here )[a-z :,]+ at {re.escape(line_of(*there))}", text)
@@ -468,7 +468,7 @@ def test_references_left(load, violations, kernel_log) -> None:
         assert f"balance {balance}, last at {line_of('ref_leak', call, nth)}" in text
 
 
-@pytest.mark.planted  # what is done to is never freed
+@pytest.mark.planted  # these objects are never freed
 def test_memory_freed_without_a_tracepoint(load, violations, kernel_log) -> None:
     load_with(load, "alloc")
     do("sound_alloc")
@@ -520,7 +520,7 @@ def test_memory_left_by_a_module_that_came_first(load, violations) -> None:
 
 
 def test_nothing_is_told_of_what_began_before(load, violations) -> None:
-    """Locks that were taken before a monitor came are released, and no one minds."""
+    """Releasing locks that were taken before the monitor was loaded is not reported."""
     load("evmon")
     load("planted_locks+evmon")
     do("mutex_kept")
@@ -555,5 +555,5 @@ def test_top(load) -> None:
     lines = [line.split("\t") for line in (DEBUG / "monitors").read_text().splitlines()]
     found = {words[1]: words for words in lines if words[0] == "planted_locks"}
     assert int(found["&a->mutex"][3]) == 30
-    assert int(found["&c->mutex"][8]) > 50_000_000  # ns that it was held at most
+    assert int(found["&c->mutex"][8]) > 50_000_000  # held at most this many ns
     assert found["&c->mutex"][9] == line_of("mutex_long", "mutex_lock").strip()

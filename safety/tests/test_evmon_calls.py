@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""evmon on functions of the kernel, and of a module that was not built with it."""
+"""evmon on kernel functions, and on a module that was not built with it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def watched_functions() -> list[str]:
 
 @contextlib.contextmanager
 def one_cpu() -> Iterator[None]:
-    """As vm/alone: emulated CPUs do not bear that code is patched which others run."""
+    """Like vm/alone: emulated CPUs cannot have code patched that other CPUs run."""
     emulated = "QEMU TCG" in Path("/proc/cpuinfo").read_text()
     others = list(Path("/sys/devices/system/cpu").glob("cpu*/online")) if emulated else []
     for cpu in others:
@@ -51,14 +51,14 @@ def one_cpu() -> Iterator[None]:
 
 
 class Command:
-    """What evmon says, from its beginning."""
+    """A running evmon, with its output from the beginning."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self.told: list[str] = []
 
     def ready(self) -> None:
-        """Functions are in the kernel's list before their probes are armed."""
+        """The kernel lists functions before their probes are armed."""
         for line in self.process.stderr:
             self.told.append(line.rstrip())
             if line.endswith("end with Ctrl-C\n"):
@@ -72,7 +72,7 @@ class Command:
 
 @contextlib.contextmanager
 def evmon(*command: str) -> Iterator[Command]:
-    """At work once its functions are probed."""
+    """Ready once its functions are probed."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with (
         one_cpu(),
@@ -87,7 +87,7 @@ def evmon(*command: str) -> Iterator[Command]:
 
 
 def ended(command: Command) -> list[str]:
-    """What it said, and its last numbers."""
+    """Its output, and the totals at its end."""
     command.process.send_signal(signal.SIGINT)
     return command.wait()
 
@@ -122,7 +122,7 @@ def test_sound_references(load, kernel_log) -> None:
 
 
 def test_one_lock_of_all(load) -> None:
-    """Of two spinlocks that are taken alike, and the kernel's."""
+    """Watches one of two spinlocks of a module, and one of the kernel's."""
     load("evmon/evmon_top")
     with evmon("watch", "--lock", "unprepared_spin") as command:
         for _ in range(7):
@@ -136,7 +136,7 @@ def test_one_lock_of_all(load) -> None:
 
 
 def test_a_lock_of_the_kernel(load, tmp_path: Path) -> None:
-    """What d_move() takes, as the paper's dcache_lock once was."""
+    """The lock that d_move() takes, as the paper's dcache_lock was."""
     load("evmon/evmon_top")
     (tmp_path / "a").touch()
     with evmon("watch", "--lock", "rename_lock") as command:
@@ -179,7 +179,7 @@ def test_a_lock_that_sleeps(load, kernel_log) -> None:
 
 
 def test_events_of_a_function() -> None:
-    """Some CPUs are off, see one_cpu()."""
+    """Some CPUs are offline, see one_cpu()."""
     with evmon("log", "-t", "10", "--function", "unprepared_get(1)") as command:
         do("sound")
         do("sound")
@@ -189,7 +189,7 @@ def test_events_of_a_function() -> None:
 
 
 def test_off_costs_nothing() -> None:
-    """No probe is left, however it ends."""
+    """No probe is left, however the command ends."""
     with evmon("watch", "--function", "vfs_unlink(dentry)", "--lock", "rename_lock") as command:
         assert {"vfs_unlink", "_raw_spin_lock"} <= set(watched_functions())
         command.process.kill()
@@ -226,7 +226,7 @@ def test_what_cannot_be_watched(options: list[str], why: str) -> None:
 
 
 def test_several_emulated_cpus_are_refused() -> None:
-    """They were seen to die of it; which switch goes on is said, and probes nothing yet."""
+    """Emulated CPUs have died of probes; the message names the switch, and nothing is probed."""
     if "QEMU TCG" not in Path("/proc/cpuinfo").read_text() or os.cpu_count() == 1:
         pytest.skip("CPUs that are not emulated, or one")
     command = [EVMON, "watch", "-t", "0", "--lock", "rename_lock"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modules from the kernel's own source, built here, work as they are."""
+"""Modules from the kernel's own source, built here, work unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_reiserfs_works(tool: str, load, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", ["ecryptfs", "reiserfs"])
 def test_most_checks_look_nothing_up(module: str) -> None:
-    """Many are removed, and of the others many compare with an earlier lookup."""
+    """Many checks are eliminated; many others compare with an earlier lookup."""
     stats = MODULES / f"{module}+kgcc" / "checks"
     if not stats.exists():
         pytest.skip(f"there is no {stats.name}")

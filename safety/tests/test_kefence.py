@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kefence: faults to order (modules/planted); each is reported as what it is."""
+"""Kefence: planted faults (modules/planted); each is reported as its kind."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PLANTED = Path("/sys/kernel/debug/planted")
 KEFENCE = KIT / "kefence" / "kefence"
 DEBUG = Path("/sys/kernel/debug/kefence")
 
-# Sizes of a page's worth, of odd numbers of bytes, of several pages.
+# One page, odd numbers of bytes, several pages.
 SIZES = [1, 7, 13, 64, 80, 100, 250, 1000, 4000, 4096, 5000, 8192, 30000]
 CONTEXTS = ["task", "spin", "softirq", "hardirq", "kthread"]
 
-# Allocators with the size that they make, and who can free that.
+# Allocators with the size that they allocate, and the functions that can free it.
 FREERS = {
     "kmalloc": ["kfree", "kfree_sensitive", "kfree_const", "kfree_pointer", "kfree_bulk"]
     + ["kvfree", "kfree_rcu", "krealloc_0", "core"],
@@ -70,7 +70,7 @@ def modules(load_module) -> None:
 
 
 def do(steps: str, context: str = "task") -> None:
-    """Have the module do it.  The buffer is what user memory it copies."""
+    """Have the module perform steps. The buffer is the user memory that it copies."""
     fd = os.open(PLANTED, os.O_WRONLY)
     try:
         os.write(fd, f"{context}: {steps}".ljust(255).encode())
@@ -85,7 +85,7 @@ def settings(**values: object) -> None:
 
 @pytest.fixture
 def violations(kernel_log) -> Callable[[], list[str]]:
-    """violations(): the headers of the reports in this test."""
+    """violations(): the report headers of this test."""
 
     def read() -> list[str]:
         return re.findall(r"kefence: violation: (.*) \[\d+\]", kernel_log.read())
@@ -135,7 +135,7 @@ def test_overrun_of_each_allocator(alloc: str, context: str, violations) -> None
         pytest.skip("may sleep")
     size, free = size_of(alloc), FREERS[alloc][0]
     if alloc == "cache_align":
-        size = 128  # 88, and what 64 bytes of alignment add to it
+        size = 128  # 88, plus padding to an alignment of 64 bytes
     do(f"alloc {alloc} {size_of(alloc)}; read {size}; free {free}", context)
     by = size - size_of(alloc) + 1
     s = "" if by == 1 else "s"
@@ -144,7 +144,7 @@ def test_overrun_of_each_allocator(alloc: str, context: str, violations) -> None
 
 @pytest.mark.planted
 def test_slack_of_an_aligned_object(violations, kernel_log) -> None:
-    """Written slack is seen when the object is freed, to the byte; the write is not."""
+    """A write to padding is reported at the free, with the exact byte; the writer is unknown."""
     do("alloc cache_align 88; write 93; free cache_align")
     assert violations() == ["overrun by 6 bytes: write, seen when it is freed, object of 88 bytes"]
     assert "the write itself was not seen" in kernel_log.read()
@@ -240,7 +240,7 @@ def test_use_after_free_in_each_context(access: str, context: str, violations) -
     assert violations() == [f"use after free: {access} at offset 5, object of 96 bytes"]
 
 
-# What ends only after a grace period is waited for.
+# These free after a grace period, which the test waits for.
 RCU = {"kfree_rcu", "cache_rcu"}
 
 
@@ -287,10 +287,10 @@ def test_double_free_by_module_and_kernel(violations) -> None:
 @pytest.mark.parametrize("offset", [-8, 8, 95, 96])
 @pytest.mark.parametrize("free", ["kfree", "core", "kfree_bulk", "cache"])
 def test_invalid_free(free: str, offset: int, violations) -> None:
-    """The object stays as it is, and can be ended as it should."""
+    """The object stays intact, and can be freed correctly afterwards."""
     do(f"alloc kmalloc 96; free {free} {offset}; fill; free kfree")
     expected = [f"invalid free: at offset {offset}, object of 96 bytes"]
-    if offset == 96:  # in the page after it, which may be another one's
+    if offset == 96:  # in the next page, which may hold another object
         assert len(violations()) == 1
     else:
         assert violations() == expected
@@ -337,7 +337,7 @@ def test_report(kernel_log) -> None:
     [("softirq", "in_tasklet"), ("hardirq", "in_irq_work"), ("kthread", "in_work")],
 )
 def test_stacks_of_a_place_are_told_apart(context: str, function: str, kernel_log) -> None:
-    """The same steps were done by each of the others before, and remembered."""
+    """Each context made the same steps before, and its stack was remembered."""
     for other in CONTEXTS:
         do("alloc kmalloc 96; free kfree", other)
     do("alloc kmalloc 96; write 96; free kfree", context)
@@ -347,7 +347,7 @@ def test_stacks_of_a_place_are_told_apart(context: str, function: str, kernel_lo
 
 @pytest.mark.planted
 def test_a_process_cannot_write_reports(kernel_log) -> None:
-    """Its name is the only text in a report that an ordinary user chooses."""
+    """The process name is the only text in a report that an ordinary user controls."""
     name = Path("/proc/self/comm")
     before = name.read_text()
     name.write_text("a\nkefence: b")
@@ -355,7 +355,7 @@ def test_a_process_cannot_write_reports(kernel_log) -> None:
         do("alloc kmalloc 96; read 96; free kfree")
     finally:
         name.write_text(before)
-    # /dev/kmsg escapes the backslash once more.
+    # /dev/kmsg escapes the backslash again.
     assert r"(a\x5cnkefence: b)" in kernel_log.read()
 
 
@@ -375,7 +375,7 @@ def test_once_per_place(violations) -> None:
 
 @pytest.mark.planted
 def test_once_per_caller_of_a_function_of_the_kernel(kernel_log) -> None:
-    """vsnprintf() writes for both; the faults are in two places of the module."""
+    """vsnprintf() writes for both; the faults are at two places of the module."""
     settings(reports="once")
     try:
         for step in ("print", "print_hex") * 3:
@@ -397,7 +397,7 @@ def action() -> Iterator[Callable[[str], None]]:
 
 
 def in_child(steps: str) -> int:
-    """The exit status of a process that has them done; -9: killed."""
+    """The exit status of a child that performs the steps; -9: killed."""
     script = f"import os; os.write(os.open({str(PLANTED)!r}, os.O_WRONLY), {steps!r}.encode())"
     return subprocess.run([sys.executable, "-c", script]).returncode
 
@@ -423,7 +423,7 @@ def test_killed_with_locks_released(fault: str, action, violations) -> None:
 
 @pytest.mark.planted
 def test_killed_before_it_reaches_others(action, violations) -> None:
-    """The objects on both sides are whole: ended without a word, and not overwritten."""
+    """The neighbouring objects stay intact: freed without a report, and not overwritten."""
     action("kill")
     neighbours = "alloc kmalloc 96; set 0 96; next; " * 5
     assert (
@@ -445,7 +445,7 @@ def test_no_innocent_is_killed(context: str, action, violations) -> None:
 
 
 def guarded(run: Callable[[], None]) -> tuple[int, int]:
-    """How many allocations there were, and how many of them were guarded."""
+    """The number of allocations, and how many of them were guarded."""
 
     def counts() -> tuple[int, int]:
         line = re.search(r"^planted .*, (\d+) of (\d+) guarded", show(), re.MULTILINE)
@@ -477,14 +477,14 @@ def test_budget(defaults) -> None:
 
 
 def usage() -> dict[str, Any]:
-    """What `kefence top` has of the module."""
+    """The module's line of `kefence top`."""
     done = subprocess.run([KEFENCE, "top", "--json"], capture_output=True, check=True)
     (found,) = [m for m in json.loads(done.stdout)["modules"] if m["module"] == "planted"]
     return found
 
 
 def test_most_pages_at_once(defaults) -> None:
-    """More than ever, and they stay the most when they are freed."""
+    """The maximum grows, and stays when the objects are freed."""
     settings(policy="all")
     before = usage()
     count = (before["most_pages"] - before["pages"]) // 2 + 10

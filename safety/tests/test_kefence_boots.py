@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kefence: what ends in an oops, or is told when modules go.  One boot each."""
+"""Kefence: faults that end in an oops, or are reported at unload. One boot each."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_crash_at_a_double_free(run) -> None:
 
 
 def test_who_runs_on_is_stopped(run) -> None:
-    """A loop, which is not cut short as a string instruction is, comes to an object."""
+    """A loop, which cannot be cut short as a string instruction can, reaches the next object."""
     done = run("kill", order("alloc kmalloc 96; next; " * 3 + "first; loop 0 30000"))
     assert done.returncode == 126
     assert "it runs on into the next object, at access_loop" in log(done)
@@ -71,12 +71,12 @@ def test_who_runs_on_is_stopped(run) -> None:
 
 def test_leaks_are_told_when_the_module_goes(run) -> None:
     script = order("alloc kmalloc 96; alloc cache 88; alloc kmalloc 60; free kfree")
-    # What an earlier instance leaked is not told again.
+    # Leaks of an earlier instance are not reported again.
     again = f"vm/alone rmmod planted && vm/alone insmod {BUILT}/planted+kefence/planted.ko && "
     script += again + "vm/alone rmmod planted && vm/alone rmmod kefence && "
     script += "dmesg | grep kefence: >&2"
     done = run("write", script)
-    # kmem_cache_destroy() finds the object, too, if it is in one of its slabs.
+    # kmem_cache_destroy() also finds the object if it lies in one of the cache's slabs.
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("leak: the module goes, an object of 96 bytes stays") == 1
     assert "leak: cache planted is destroyed with 1 object in it" in done.stderr

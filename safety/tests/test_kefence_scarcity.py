@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kefence with less memory than a module's objects would take: who gets it."""
+"""Kefence with less memory than a module's objects need: which objects are guarded."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from test_kefence import do, guarded, settings
 
 SITES = Path("/sys/kernel/debug/kefence/sites")
 POOL = Path("/sys/kernel/debug/kefence/pool")
-# Allocators whose sites the module has not used before.
+# Allocators at places that the module has not used before.
 NEW = ["kzalloc", "kcalloc", "kmalloc_node"]
-# The least that there can be: 2 MiB, of which two pages are a slot.
+# The smallest pool: 2 MiB, in slots of two pages.
 CHUNK, SLOTS = 512, 255
 
 
 @pytest.fixture
 def scarce(load) -> Callable[..., None]:
-    """scarce(): a pool of so many pages, and settings of the module."""
+    """scarce(): a pool of so many pages, with settings for the module."""
 
     def scarce(pages: int = CHUNK, **values: object) -> None:
         load("kefence", budget=pages)
@@ -47,7 +47,7 @@ def guarded_at(allocator: str) -> int:
 
 
 def grow_to(pages: int) -> None:
-    """By small objects: those who allocate do not wait for a pool that another task enlarges."""
+    """Grow the pool with small objects: allocations do not wait for another task to enlarge it."""
     for _ in range(20):
         do("many kmalloc 900")
         if f"\npages\t{pages}\n" in POOL.read_text():
@@ -64,18 +64,18 @@ def test_the_least_budget_guards(scarce) -> None:
 def test_all_while_it_lasts(scarce) -> None:
     scarce(policy="all")
     assert count("many kmalloc 400") == SLOTS
-    # They are all in use, then free again.
+    # All slots are used, then free again.
     assert count("many kmalloc 255; alloc kzalloc 96; next") == SLOTS
     assert count("alloc kzalloc 96; next") == 1
 
 
 def test_new_places_first(scarce) -> None:
     scarce(policy="rate")
-    # However long the busy place's objects live.
+    # However long the objects of the busy place live.
     new = "; ".join(f"alloc {a} 96; next" for a in NEW)
     do(f"many kmalloc 900; {new}")
     assert [guarded_at(a) for a in NEW] == [1, 1, 1]
-    # The last eighth is not for it.
+    # The busy place cannot use the last eighth.
     assert SLOTS * 3 // 4 < guarded_at("kmalloc") < SLOTS * 7 // 8 + 2
 
 

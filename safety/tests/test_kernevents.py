@@ -49,7 +49,7 @@ def test_events_in_bulk(load) -> None:
         assert events.lost == 0
     assert {place.module for place in places.values()} == {"planted_locks"}
     counts = Counter(types()[min(event.type, kernevents.USER)] for event in found)
-    # Three times round, see the source.
+    # The loop runs three times, see the source.
     assert counts["SPIN_ACQUIRE"] == counts["SPIN_RELEASE"] - 3 == 12
     assert counts["MUTEX_ACQUIRE"] == counts["MUTEX_RELEASE"] == 12
     assert (counts["REF_INIT"], counts["REF_INC"], counts["REF_DEC"]) == (6, 9, 15)
@@ -67,7 +67,7 @@ def test_events_in_bulk(load) -> None:
 
 @contextlib.contextmanager
 def cpu_off() -> Iterator[Path]:
-    """As no CPU is that a module comes to, see vm/alone: so it is loaded before."""
+    """Set it offline before the module is loaded, see vm/alone."""
     cpu = Path("/sys/devices/system/cpu/cpu1/online")
     if not cpu.exists():
         pytest.skip("no CPU that can be off")
@@ -79,7 +79,7 @@ def cpu_off() -> Iterator[Path]:
 
 
 def test_a_cpu_that_is_off(load) -> None:
-    """The others' events come, its own when it is on; waiting for them is not busy."""
+    """The other CPUs' events arrive, its own once it is online; waiting for them does not spin."""
     load("evmon")
     load("planted_locks+evmon")
     with cpu_off() as cpu, kernevents.Kernevents("test", percent=1) as events:
@@ -147,7 +147,7 @@ def evmon(*words: str) -> subprocess.CompletedProcess[str]:
 
 @contextlib.contextmanager
 def watching() -> Iterator[Callable[..., list[dict]]]:
-    """`evmon watch` at work; its lines, so many or those up to its end."""
+    """A running `evmon watch`; yields its lines, a given number or all up to its end."""
     command = [EVMON, "watch", "planted_locks", "--json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
@@ -170,7 +170,7 @@ def test_watch(load) -> None:
         do("mutex_other")
         do("spin_order")
         found = lines(2) + lines()
-    # Once more at the end, if it was seen more often by then.
+    # It is printed again at the end if it was seen more often by then.
     assert list(dict.fromkeys(line["text"] for line in found)) == [
         "released by another task than took it",
         "order of locks",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC: pointers used right and wrong, to order (modules/pointers)."""
+"""KGCC: correct and faulty uses of pointers, on request (modules/pointers)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KGCC = KIT / "kgcc" / "kgcc"
 SOURCES = Path(__file__).parent / "modules" / "pointers"
 SOURCE = SOURCES / "main.c"
 
-# The report that each case has to cause when done wrong; "" where wrong is not wrong.
+# The report that each faulty case causes; "" if the faulty variant is allowed.
 CASES = {
     name: report
     for source in (SOURCE, SOURCES / "holes.c", SOURCES / "library.c", SOURCES / "members.c")
@@ -46,7 +46,7 @@ def do(case: str, how: str) -> None:
 
 @pytest.fixture
 def violations(kernel_log) -> Callable[[], list[str]]:
-    """violations(): the headers of this test's reports."""
+    """violations(): the report headers of this test."""
 
     def read() -> list[str]:
         return re.findall(r"kgcc: violation: (.*) \[\d+\]", kernel_log.read())
@@ -76,7 +76,7 @@ def test_wrong(case: str, violations) -> None:
 
 @pytest.mark.planted
 def test_lines_of_what_is_inlined(kernel_log) -> None:
-    """The line that does it, not only that of the function which it was inlined into."""
+    """The report names the inlined line itself, not only the function that it was inlined into."""
     lines = SOURCE.read_text().splitlines()
     texts = ("kfree(given);", "give_back(p);", "(atomic_t *)given);")
     free, caller, read = (
@@ -102,7 +102,7 @@ def kgcc(*command: str) -> str:
 
 
 def sites_at(text: str) -> list[dict]:
-    """The sites of the source line that has a text."""
+    """The check sites of the source line that contains a text."""
     lines = SOURCE.read_text().splitlines()
     line = next(i for i, found in enumerate(lines, 1) if text in found)
     sites = [found.split("\t") for found in (DEBUG / "sites").read_text().splitlines()]
@@ -114,7 +114,7 @@ def sites_at(text: str) -> list[dict]:
 
 
 def sites_of(case: str) -> list[dict]:
-    """The sites of a case's function; a macro's are in the one line that uses it."""
+    """The check sites of a case's function; a macro's sites are in the line that uses it."""
     return sites_at(f"HEAP_ACCESS({case},")
 
 
@@ -170,31 +170,31 @@ def test_accesses_at_an_index_are_checked_at_once() -> None:
 def test_pointers_of_a_loop_are_checked_after_it(set_back) -> None:
     settings(count="on")
     do("peer_deref_found", "good")
-    # Of 16 rounds; the first one may stand before the loop, as a copy.
+    # 16 iterations; the first check may be copied before the loop.
     assert 1 <= sum(site["hits"] for site in sites_at("/* found here */")) <= 2
 
 
 def test_compared_checks_are_counted(set_back) -> None:
-    """Those of later rounds look nothing up, unless hits are counted."""
+    """Later iterations look nothing up, unless hits are counted."""
     settings(count="on")
     do("heap_loop_break", "good")
     assert sum(site["hits"] for site in sites_at("/* each round */")) == 10
 
 
 def ns_at(text: str) -> int:
-    """The time after the checks of a line."""
+    """Time attributed to a line: from its check to the next one."""
     line = next(i for i, found in enumerate(SOURCE.read_text().splitlines(), 1) if text in found)
     shown = json.loads(kgcc("top", "pointers", "--json"))
     return sum(site["ns"] for site in shown if site["place"] == f"main.c:{line}")
 
 
 def test_time_from_check_to_check(set_back) -> None:
-    """A delay of 2 ms is the time of the line before it; a sleep of 20 is nobody's."""
+    """A delay of 2 ms counts for the line before it; a sleep of 20 ms for none."""
     do("timed", "good")
     assert ns_at("/* delayed */") == 0
     settings(count="time")
     do("timed", "good")
-    # Neither what this process does outside is the last line's.
+    # Time that this process spends outside the kernel must not count for the last line.
     time.sleep(0.1)
     deadline = time.monotonic() + 0.1
     while time.monotonic() < deadline:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC's checks of indexes of members, and options for code that leaves them on purpose.
+"""KGCC's checks of member indexes, and options for code that exceeds members on purpose.
 
-What they report is in test_kgcc.py, by modules/pointers/members.c.
+test_kgcc.py tests their reports, with modules/pointers/members.c.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def functions_in(text: str) -> dict[str, str]:
     ],
 )
 def test_options(option: list[str], functions: set[str], tmp_path: Path) -> None:
-    """Those that check an index."""
+    """The functions whose index is checked."""
     done = compiled(SOURCE, tmp_path, *option)
     assert done.returncode == 0, done.stderr
     found = functions_in(done.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC's pairs: what is taken and not given back on a way out, when it is compiled."""
+"""KGCC's pairs: at compile time, resources taken and not released on some path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def marked(text: str) -> list[int]:
 
 
 def reports(messages: str) -> dict[int, list[int]]:
-    """Where something is taken, and the lines of the steps from there out."""
+    """By the line that acquires: the lines of the path to the exit."""
     found: dict[int, list[int]] = {}
     for line in messages.splitlines():
         if match := re.match(r"test\.c:(\d+):\d+: warning: what .* is not given back", line):

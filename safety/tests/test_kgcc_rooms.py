@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC looks a root's object up once: later checks compare with what was found.
+"""KGCC looks up the object of a base pointer once: later checks compare with the result.
 
 Bit operations are checked like other accesses, although they are assembly.
 """
@@ -138,7 +138,7 @@ int length(char *p, long n)
 }
 """
 FIELD, ROOM = (False, "field"), (False, "field_room")
-# Whether each check compares, and what it calls else.
+# For each function: whether each check compares, and the slow path that it calls.
 CHECKS = {
     "once": [ROOM, (True, "field_room")],
     "freed": [ROOM, (True, "field_room")],
@@ -169,7 +169,7 @@ def functions(tmp_path_factory) -> dict[str, str]:
 
 
 def checks_in(code: str) -> list[tuple[bool, str]]:
-    """Whether it compares, what it calls, and "_room" if it takes what that leaves."""
+    """Whether it compares, the function it calls, and "_room" if it uses the cached bounds."""
     pattern = r"#APP((?:(?!#NO_APP).)*?)call kgcc_(field|range|length)_r\w+\n(\tmovq %r9, )?"
     found = re.findall(pattern, code, re.DOTALL)
     return [("cmpq" in before, name + ("_room" if room else "")) for before, name, room in found]
@@ -181,7 +181,7 @@ def test_checks(name: str, functions: dict[str, str]) -> None:
 
 
 def test_bytes_on_both_sides_of_the_root(functions: dict[str, str]) -> None:
-    """Items lie on one side: their last byte is compared.  Others may lie on both."""
+    """Items after the base pointer need their last byte compared; others may lie on both sides."""
     last = r"leaq %d\((%%r\w+)\), %%r9\n\tsubq %%r\w+, %%r9\n\tcmpq %%r\w+, %%r9\n\tjb 2f\n"
     end = last.replace("jb 2f", r"ja 3f\n\tcmpq \$4, %%r9\n\tjae 2f")
     assert re.search(last % 7, functions["of_items"])
@@ -189,21 +189,21 @@ def test_bytes_on_both_sides_of_the_root(functions: dict[str, str]) -> None:
 
 
 def test_room_stays_if_the_pointer_does(functions: dict[str, str]) -> None:
-    """A pointer that is loaded again is compared with the one before."""
+    """A pointer that is reloaded is compared with its earlier value."""
     for name in ("again", "in_rounds"):
         assert re.search(r"cmpq\t%r\w+, %r\w+\n\tcmovne\t", functions[name]), name
     assert "cmov" not in functions["again_freed"] + functions["another"]
 
 
 def test_nothing_is_known_after_a_free(functions: dict[str, str]) -> None:
-    """The room is 0 there: 'xorl %eax, %eax' after the call."""
+    """The cached bounds are reset there: 'xorl %eax, %eax' after the call."""
     after = functions["freed_loaded"].partition("call\tkgcc_kfree")[2]
     room = re.search(r"cmpq \$\d+, %r?(\w\w)", functions["freed_loaded"])
     assert room and re.search(rf"xorl\t%e{room[1]}, %e{room[1]}|\$0, %e{room[1]}", after)
 
 
 def test_what_callers_have_on_the_stack_is_not_freed(functions: dict[str, str]) -> None:
-    """The room of an argument stays by a mask, of the stack that the function runs on."""
+    """Masking keeps an argument's cached bounds within the current stack."""
     code = functions["freed_on_a_path"]
     mask = re.search(r"xorq %rsp, (%r\w+)\n\tcmpq \$16384, \1\n\tsbbq \1, \1\n", code)
     room = re.search(r"cmpq \$\d+, (%r\w+)\n\tjae 2f", code)
@@ -230,7 +230,7 @@ void scalar_local(void)
 
 
 def test_pointer_is_never_the_stack_pointer(tmp_path: Path) -> None:
-    """GCC 14 took it for a local at its address; there is no entry for it."""
+    """GCC 14 took it for a local variable at its address; there is no check function for it."""
     done = compiled(LOCAL_AT_THE_END, tmp_path)
     entries = re.findall(r"call\s+kgcc_(?:field|range|length)_(\w+)", done.stdout)
     assert entries and "rsp" not in entries, done.stderr
@@ -261,9 +261,9 @@ void length(char *p, long n)
 
 
 def test_offsets_beyond_32_bits(tmp_path: Path) -> None:
-    """No displacement holds them, nor does a site: they are added to the address."""
+    """They do not fit into a displacement or a site: they are added to the address."""
     done = compiled(FAR, tmp_path)
     assert done.returncode == 0, done.stderr
     checks = re.findall(r"movabsq \$500000000\d, %r9\n\taddq %r\w+, %r9\n", done.stdout)
-    # Two that compare with a room form the address twice.
+    # Two checks that compare with cached bounds compute the address twice.
     assert len(checks) == 7, done.stdout

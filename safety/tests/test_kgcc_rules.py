@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC's rules: what they mean on ecryptfs, and what is said of those that are wrong."""
+"""KGCC's rules: their effect on ecryptfs, and the messages for invalid rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kgcc(*command: str | Path) -> str:
 
 
 def line_of(text: str) -> int:
-    """The line of the rule that has this text."""
+    """The line number of the rule with this text."""
     lines = RULES.read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
@@ -57,7 +57,7 @@ def upper(load, tmp_path: Path):
 
 
 def test_rules_that_hold(upper: Path, kernel_log) -> None:
-    """Others are in test_foreign.py: what is done there breaks none."""
+    """test_foreign.py has the other rules: its workload breaks none."""
     (upper / "file").write_bytes(bytes(100_000))
     (upper / "file").unlink()
     assert "kgcc: violation" not in kernel_log.read()
@@ -136,7 +136,7 @@ def test_events_need_evmon(tmp_path: Path) -> None:
     assert "test.rules:1:23: events need evmon: build with SAFETY=kgcc,evmon" in done.stderr
 
 
-# A rule, and how often the source matches it.
+# A rule, and its number of matches in the source.
 MATCHES = {
     "store counter.value": 1,
     "store counter.*": 2,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC's checks on several CPUs cost each other nothing (modules/scaling).
+"""KGCC's checks on several CPUs do not slow each other down (modules/scaling).
 
-How long they take shows `make bench-safety-scaling`; here it is counted, and read in the
-machine code, that the way of most checks locks nothing and writes nothing that is shared.
+`make bench-safety-scaling` measures times; this test counts lookups, and reads in the machine
+code that the fast path of a check takes no lock and writes no shared memory.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ sys.path.insert(0, str(KIT / "bench"))
 
 import scaling
 
-# What a check of a kept lookup executes.
+# Instructions that the fast path of a check may execute.
 POINTERS = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "r12", "r13", "r14", "r15")
 FAST = [f"kgcc_{name}_{pointer}" for name in ("field", "range", "length") for pointer in POINTERS]
-# No memory is written but the task's stack.
+# Writes to memory other than the task's stack.
 WRITES = re.compile(r"^(?:add|sub|and|or|xor|inc|dec|mov|set|xchg|cmpxchg|xadd)\S*\s.*\)$")
 LOCKS = re.compile(r"^(?:lock|xchg|cmpxchg|call)")
 
@@ -34,7 +34,7 @@ def modules(load_module) -> None:
 
 
 def fast_path(function: str) -> list[str]:
-    """Its instructions up to its return, a jump where returns are thunks."""
+    """Its instructions up to the return, which is a jump where returns are thunks."""
     command = ["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", path_of("kgcc")]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.findall(r"^\s+[0-9a-f]+:\s+(.*?)\s*(?:#.*)?$", text, re.MULTILINE)
@@ -57,15 +57,15 @@ def lookups_of(cpus: int, way: scaling.Way) -> int:
 
 @pytest.mark.parametrize("name", ["kept", "shared"])
 def test_two_cpus_keep_their_lookups(name: str) -> None:
-    """Each object is looked up once a CPU at most, of thousands of checks."""
+    """Each CPU looks up each object at most once in thousands of checks."""
     way = scaling.WAYS[name]
     alone, both = (lookups_of(cpus, way) for cpus in (1, scaling.CPUS))
-    # Some objects share a slot, and interrupts have checks of their own.
+    # Some objects share a slot, and interrupts make checks of their own.
     assert alone < 20 * way.objects
     assert both < scaling.CPUS * 20 * way.objects
 
 
 def test_too_many_objects_to_keep() -> None:
-    """So lookups are counted, and the test above can fail."""
+    """Counts lookups that miss, which proves that the test above can fail."""
     way = scaling.WAYS["looked_up"]
     assert lookups_of(scaling.CPUS, way) > 0.9 * scaling.CPUS * way.objects

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What modules leak outlives them, and the tool that allocated it."""
+"""Leaked memory of a module outlives it, and the tool that allocated it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from modules_in_guest import rmmod
 
 
 def test_kgcc_goes_after_a_leak(load, kernel_log) -> None:
-    """What it allocated for modules may still be used: the slab is not to be destroyed."""
+    """KGCC's objects may still be used: it must not destroy the slab."""
     load("kgcc")
     load("leaky+kgcc")
     rmmod("leaky")

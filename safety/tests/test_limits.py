@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is kept out of the log when there is too much of it, and what is not."""
+"""Rate limits of reports: what they suppress, and what they do not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 import pytest
 from test_kgcc import CASES, do
 
-LIMIT, PERIOD = 20, 10  # reports of a kind, in so many seconds
+LIMIT, PERIOD = 20, 10  # reports of a kind in a period of seconds
 
 
 def of_kind(kind: str) -> list[str]:
@@ -18,7 +18,7 @@ def of_kind(kind: str) -> list[str]:
 
 @pytest.mark.planted
 def test_limits_are_of_each_kind(load, kernel_log) -> None:
-    """Overruns leave room for a use after free, and are reported when they happen again."""
+    """Overruns do not suppress a use after free, and are reported when they happen again."""
 
     def reported(kind: str) -> int:
         return len(re.findall(f"kgcc: violation: {kind}", kernel_log.read()))

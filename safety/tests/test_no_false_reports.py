@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A third party's module, under a load that is not ours, with each tool."""
+"""A third party's module under a third party's workload, with each tool."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def headers() -> Path:
 
 
 def tried(tool: str, source: Path, *command: str) -> str:
-    """The module was built before: an emulated machine is slow at that."""
+    """The module was built before: building is slow on an emulated machine."""
     if not (MODULES / f"{source.name}+{tool}").exists():
         pytest.skip(f"{source.name} is not built with {tool}")
     environment = {"KDIR": str(headers()), "OUT": str(MODULES), "TRY": str(MODULES)}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the compiler's checks find in user space, by which safety/docs/kgcc.md answers
-whether there should be a `kgcc --user`."""
+"""Faults in user space that the compiler's own checks find: with them, safety/docs/kgcc.md decides
+
+whether `kgcc --user` is needed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ ADDRESS = ["-fsanitize=address"]
 BOTH = ["-fsanitize=address,bounds", "-fno-sanitize-recover=all"]
 TRAP = ["-fsanitize=bounds,object-size", "-fsanitize-undefined-trap-on-error"]
 
-# By fault: found by which of address, address and bounds, traps.
+# For each fault, which of three builds find it: address, address and bounds, traps.
 FOUND = {
     "heap_overrun": (True, True, True),
     "heap_underrun": (True, True, True),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writes events to a file, as struct kernevent has them, until it is interrupted. */
+/* Writes events to a file, as struct kernevent, until it is interrupted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 			return fail(argv[1], err);
 		total += n;
 	}
-	/* What is in the rings still. */
+	/* Drain the events that are still in the rings. */
 	while ((n = kernevents_read(ke, events, EVENTS, 0)) > 0 &&
 	       !write_all(fd, events, n * sizeof(*events)))
 		total += n;

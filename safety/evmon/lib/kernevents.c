@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Rings are the kernel's own: an instance of tracefs, read a page at a time.  What a
- * page looks like libtraceevent knows, and where a record's fields are the kernel says.
+ * Rings are the kernel's own: a tracefs instance, read a page at a time. libtraceevent parses the
+ * pages; the kernel describes the fields of a record.
  *
- * A record is a batch of events that a CPU collected, or with a filter, which the
- * kernel applies to records, a single event.
+ * A record is a batch of events of one CPU, or, with a filter, a single event, because the kernel
+ * applies filters to whole records.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define SYSTEM		"evmon"
 #define PLACES		"/sys/kernel/debug/evmon/places"
 #define FLUSH		"/sys/kernel/debug/evmon/flush"
-/* How often a CPU without a ring is looked at again. */
+/* How often to retry the ring of a CPU that has none. */
 #define LOOK_MS		1000
 
 enum field {
@@ -42,23 +42,23 @@ struct ring {
 	int fd;
 	struct tracefs_cpu *cpu;
 	struct kbuffer *page;
-	size_t taken;		/* events of the record that is next */
-	uint64_t missed;	/* records before it that found the ring full */
+	size_t taken;		/* next event within the current record */
+	uint64_t missed;	/* records lost before this page */
 	bool unread;		/* the page has events left */
 };
 
 struct kernevents {
 	struct tracefs_instance *instance;
 	struct tep_handle *tep;
-	const char *name;	/* of the kernel's trace event */
+	const char *name;	/* of the trace event */
 	unsigned short offsets[FIELDS];
 	unsigned int id;
 	bool batches;
-	int flush;		/* has the kernel write what CPUs collected */
+	int flush;		/* writing to it flushes the CPUs' batches */
 	uint64_t lost;
 	int cpus;
 	struct ring *rings;
-	struct pollfd *polled;	/* .fd < 0: the CPU has no ring yet, as it was never on */
+	struct pollfd *polled;	/* .fd < 0: no ring yet, the CPU was never online */
 	void *pages;
 	size_t page_size;
 	struct kernevent_place *places;
@@ -120,7 +120,7 @@ static int find_format(struct kernevents *ke)
 	       find_fields(ke, event);
 }
 
-/* 1: there is a page, 0: there is none; or -errno. */
+/* Returns 1 if a page was read, 0 if there is none, or -errno. */
 static int load_page(struct kernevents *ke, int cpu)
 {
 	struct ring *ring = &ke->rings[cpu];
@@ -129,7 +129,7 @@ static int load_page(struct kernevents *ke, int cpu)
 
 	errno = 0;
 	n = tracefs_cpu_read(ring->cpu, page, true);
-	/* Without a ring poll(2) would not wait. */
+	/* Without a ring, poll(2) must ignore the entry. */
 	ke->polled[cpu].fd = n < 0 && errno == ENODEV ? -1 : ring->fd;
 	if (n <= 0)
 		return n < 0 && errno && errno != EAGAIN && errno != ENODEV ? -errno : 0;
@@ -176,7 +176,7 @@ static int open_rings(struct kernevents *ke)
 	return err < 0 ? err : 0;
 }
 
-/* To the trace event's own files. */
+/* Writes to the trace event's own files. */
 static int write_event_setting(struct kernevents *ke, const char *file, const char *text)
 {
 	char path[64];
@@ -185,7 +185,7 @@ static int write_event_setting(struct kernevents *ke, const char *file, const ch
 	return write_setting(ke, path, "%s", text);
 }
 
-/* What CPUs have collected so far comes to the rings. */
+/* Makes CPUs write their batches to the rings. */
 static int flush(const struct kernevents *ke)
 {
 	return ke->batches && write(ke->flush, "1", 1) < 0 ? -errno : 0;
@@ -215,7 +215,7 @@ static int set_up(struct kernevents *ke, const struct kernevents_options *option
 		err = write_event_setting(ke, "filter", options->filter);
 	if (!err)
 		err = open_rings(ke);
-	/* What was collected for others is not for this ring. */
+	/* Events collected before for other rings do not belong in this one. */
 	if (!err)
 		err = flush(ke);
 	if (!err)
@@ -307,7 +307,7 @@ static void take_event(const struct kernevents *ke, const void *record, int cpu,
 	};
 }
 
-/* The record's time is that of its cycles. */
+/* Cycle counter to nanoseconds, relative to the record's time stamp. */
 static uint64_t time_of(const struct evmon_packed *event, uint64_t time, uint64_t cycles,
 			uint32_t khz)
 {
@@ -316,7 +316,7 @@ static uint64_t time_of(const struct evmon_packed *event, uint64_t time, uint64_
 	return khz ? time - ago / khz * 1000000 - ago % khz * 1000000 / khz : time;
 }
 
-/* @n events of a batch, from @packed on. */
+/* Takes @n events of a batch, from @packed on. */
 static void take_batch(const struct kernevents *ke, const void *record, int cpu,
 		       uint64_t time, const struct evmon_packed *packed, size_t n,
 		       struct kernevent *events)
@@ -337,18 +337,20 @@ static void take_batch(const struct kernevents *ke, const void *record, int cpu,
 		};
 }
 
-/* How many events a record has; of a batch, *@packed is the first. */
+/* The number of events in a record; for a batch, *@packed is set to the first. */
 static size_t events_of(const struct kernevents *ke, const void *record,
 			const struct evmon_packed **packed)
 {
 	uint32_t where;
 
-	/* Others have no business in this instance, but anyone may enable them. */
+	/*
+	 * Other trace events do not belong in this instance, but any root process may enable them.
+	 */
 	if (field(ke, record, FIELD_ID, 2) != ke->id)
 		return 0;
 	if (!ke->batches)
 		return 1;
-	/* An array's field is its offset, and its length in the upper half. */
+	/* An array's field holds its offset, and its length in the upper half. */
 	where = field(ke, record, FIELD_EVENTS, 4);
 	*packed = (const void *)((const char *)record + (where & 0xffff));
 	return (where >> 16) / sizeof(**packed);
@@ -369,7 +371,7 @@ static size_t take_page(struct kernevents *ke, int cpu, struct kernevent *events
 			break;
 		}
 		all = events_of(ke, record, &packed);
-		/* Lost batches were as full as this one, nearly always. */
+		/* Lost batches were nearly always as full as this one. */
 		ke->lost += ring->missed * all;
 		ring->missed = 0;
 		some = all - ring->taken < count - n ? all - ring->taken : count - n;
@@ -419,7 +421,7 @@ static bool is_unread(const struct kernevents *ke)
 	return false;
 }
 
-/* Does it wait for fewer CPUs than there are? */
+/* Are there CPUs without a ring? */
 static bool lacks_rings(const struct kernevents *ke)
 {
 	int cpu;
@@ -430,7 +432,7 @@ static bool lacks_rings(const struct kernevents *ke)
 	return false;
 }
 
-/* Have any of them come meanwhile, with events? */
+/* Have any of them got a ring with events? */
 static bool look_for_rings(struct kernevents *ke)
 {
 	bool found = false;
@@ -468,7 +470,7 @@ ssize_t kernevents_read(struct kernevents *ke, struct kernevent *events, size_t 
 
 	if (!count)
 		return 0;
-	/* What did not fit the last time needs no waiting. */
+	/* Events left over from the last call need no waiting. */
 	if (!is_unread(ke))
 		full = wait_for_rings(ke, timeout_ms);
 	if (full < 0)
@@ -494,7 +496,7 @@ static bool parse_place(const char *line, struct kernevent_place *place, uint32_
 	memset(place, 0, sizeof(*place));
 	if (!module || sscanf(line, "%u", number) != 1)
 		return false;
-	/* The kernel's own has no name, which sscanf() would skip. */
+	/* The kernel's module name is empty, which sscanf() would skip. */
 	module++;
 	rest = module + strcspn(module, "\t");
 	snprintf(place->module, sizeof(place->module), "%.*s", (int)(rest - module), module);
@@ -538,7 +540,7 @@ static void read_places(struct kernevents *ke)
 	fclose(file);
 }
 
-/* A call site that is known by address only has no line number. */
+/* A call site known only by its address has no line number. */
 static bool is_known(const struct kernevents *ke, uint32_t number)
 {
 	return number && number < ke->places_count && ke->places[number].file[0];
@@ -546,7 +548,7 @@ static bool is_known(const struct kernevents *ke, uint32_t number)
 
 const struct kernevent_place *kernevents_place(struct kernevents *ke, uint32_t number)
 {
-	/* Places come with their first event. */
+	/* A place is listed only after its first event. */
 	if (!is_known(ke, number))
 		read_places(ke);
 	if (!is_known(ke, number))

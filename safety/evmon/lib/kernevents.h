@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* Types of events: what they are about, and their value. */
+/* Event types: their objects and values. */
 enum kernevent_type {
 #define EVENT(name, class, text) KERNEVENT_##name,
 #include "events.def"
@@ -34,11 +34,11 @@ enum kernevent_type {
 };
 
 struct kernevent {
-	uint64_t time;		/* ns, of the kernel's local clock */
-	uint64_t object;	/* its address in the kernel */
+	uint64_t time;		/* ns of the kernel's local clock */
+	uint64_t object;	/* its kernel address */
 	uint64_t value;		/* see events.def */
 	uint32_t place;		/* see kernevents_place() */
-	int32_t pid;		/* of the thread that ran */
+	int32_t pid;		/* ID of the thread that ran */
 	uint16_t type;		/* enum kernevent_type, or KERNEVENT_USER and more */
 	uint16_t cpu;
 };
@@ -46,24 +46,24 @@ struct kernevent {
 struct kernevent_place {
 	char module[32];
 	char file[48];
-	char name[48];		/* what the source calls the object, or "" */
-	uint32_t line;		/* 0: of a caller, .file is symbol+offset */
+	char name[48];		/* its name in the source, or "" */
+	uint32_t line;		/* 0: a caller; .file is symbol+offset */
 	uint16_t type;
 };
 
 struct kernevents_options {
-	const char *instance;	/* of tracefs, of a name of its own; NULL: "kernevents" */
-	size_t buffer_kib;	/* for each CPU; 0: 1024 */
-	unsigned int percent;	/* how full a CPU's buffer is before a reader wakes; 0: 25 */
-	/* The kernel's, "type == 7 && object == 0x1234"; an event then costs ten times as much. */
+	const char *instance;	/* name of a tracefs instance; NULL: "kernevents" */
+	size_t buffer_kib;	/* per CPU; 0: 1024 */
+	unsigned int percent;	/* how full a CPU's buffer wakes the reader; 0: 25 */
+	/* A kernel filter, "type == 7 && object == 0x1234"; events then cost ten times as much. */
 	const char *filter;
 };
 
 struct kernevents;
 
 /**
- * kernevents_open - have events written to rings from now on
- * @ke:		set to a handle, to be closed
+ * kernevents_open - start writing events to rings
+ * @ke:		set to a handle; close it with kernevents_close()
  * @options:	NULL: all defaults
  *
  * Return: 0; -ENOENT: evmon.ko is not loaded or tracefs not mounted; -EACCES: not for
@@ -76,30 +76,30 @@ int kernevents_open(struct kernevents **ke, const struct kernevents_options *opt
  * @ke:		a handle
  * @events:	room for them
  * @count:	how many fit
- * @timeout_ms:	how long to wait until a ring is as full as the options say; then what
- *		there is; -1: for ever
+ * @timeout_ms:	how long to wait for a ring to fill as the options say, before returning fewer
+ *		events; -1: for ever
  *
- * Events of one CPU come in order, those of several are mixed.  A CPU that was off is
- * looked for once a second, at most.
+ * Events of one CPU are in order, those of several are interleaved. New CPUs are looked for at most
+ * once a second.
  *
- * Return: how many there are, 0 after the timeout; -EINTR; or -errno of read(2).
+ * Return: number of events, 0 after the timeout; -EINTR; or -errno of read(2).
  */
 ssize_t kernevents_read(struct kernevents *ke, struct kernevent *events, size_t count,
 			int timeout_ms);
 
 /**
- * kernevents_lost - how many events found a ring full, as far as was read
+ * kernevents_lost - number of events lost up to the last read
  *
- * CPUs write events in batches; one that was lost counts as large as the next one.
+ * A lost batch counts as many events as the next one read.
  */
 uint64_t kernevents_lost(const struct kernevents *ke);
 
 /**
- * kernevents_place - where events come from
+ * kernevents_place - look up the place that emitted an event
  * @ke:		a handle
  * @number:	kernevent.place
  *
- * Return: the place, valid until the next call; NULL: there is none of that number.
+ * Return: the place, valid until the next call; NULL: no such number.
  */
 const struct kernevent_place *kernevents_place(struct kernevents *ke, uint32_t number);
 
@@ -112,7 +112,7 @@ const struct kernevent_place *kernevents_place(struct kernevents *ke, uint32_t n
 const char *kernevents_text(uint16_t type);
 
 /**
- * kernevents_close - no more events are written for this handle; NULL is ignored
+ * kernevents_close - stop writing events and free the handle; NULL is ignored
  */
 void kernevents_close(struct kernevents *ke);
 

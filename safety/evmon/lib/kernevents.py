@@ -47,7 +47,7 @@ class _Options(ctypes.Structure):
     )
 
 
-# Types whose number code of its own adds to.
+# User-defined types start here.
 USER = 36
 
 
@@ -77,7 +77,7 @@ class Place:
 
 
 def _library() -> ctypes.CDLL:
-    """Where it was built, or the system's."""
+    """The library in the build directory, or the system's."""
     built = [parent / "build" / "libkernevents.so" for parent in Path(__file__).resolve().parents]
     path = next((str(path) for path in built if path.exists()), "libkernevents.so.0")
     library = ctypes.CDLL(path)
@@ -106,14 +106,14 @@ def _check(result: int, what: str) -> int:
 
 
 class Kernevents:
-    """Events from when it is made until close(); a context manager.
+    """Collects events from its construction until close(); a context manager.
 
-    instance: a name of tracefs's for it, not used by others
+    instance: the name of its tracefs instance, not used by others
     buffer_kib: for each CPU
     percent: how full a CPU's buffer is before read() returns
-    filter: of the kernel's, such as "type == 7"
+    filter: a kernel filter, such as "type == 7"
 
-    Raises OSError, of FileNotFoundError's kind if evmon.ko is not loaded.
+    Raises OSError; FileNotFoundError if evmon.ko is not loaded.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Kernevents:
         )
 
     def read(self, timeout: float | None = None) -> Iterator[Event]:
-        """Those that there are once a buffer is full enough, or after `timeout` seconds."""
+        """The available events, once a buffer is full enough or `timeout` seconds have passed."""
         milliseconds = -1 if timeout is None else int(timeout * 1000)
         n = _check(
             self._library.kernevents_read(
@@ -148,7 +148,7 @@ class Kernevents:
             yield Event(*values, self._library.kernevents_text(raw.type).decode())
 
     def place(self, event: Event) -> Place | None:
-        """Where it comes from."""
+        """The place that emitted the event."""
         found = self._library.kernevents_place(self._handle, event.place)
         if not found:
             return None
@@ -157,7 +157,7 @@ class Kernevents:
 
     @property
     def lost(self) -> int:
-        """How many found a ring full, as far as was read."""
+        """How many events were lost up to the last read."""
         return self._library.kernevents_lost(self._handle)
 
     def close(self) -> None:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of the plugin know of each other. */
+/* Interfaces between the parts of the plugin. */
 #ifndef KGCC_CHECK_H
 #define KGCC_CHECK_H
 
 #include "compat.h"
 #include "../site.h"
 
-/* An access of a statement, which a check may cover together with others. */
+/* One access of a statement; a check may cover several. */
 struct part {
 	HOST_WIDE_INT lo, hi;
 	location_t where;
@@ -14,8 +14,8 @@ struct part {
 };
 
 /*
- * A check: are the bytes LO to HI, counted from ADDR or, where that is NULL, from
- * ROOT, within the object that ROOT points into?
+ * A check: are the bytes LO to HI, counted from ADDR or, if that is NULL, from ROOT, within the
+ * object that ROOT points into?
  */
 struct check {
 	gimple *stmt;			/* checked right before it, ... */
@@ -24,45 +24,45 @@ struct check {
 	tree root;			/* an SSA name, or a variable itself */
 	tree addr;			/* valid at STMT */
 	HOST_WIDE_INT lo, hi;
-	tree length;			/* instead of HI - LO, if not constant */
+	tree length;			/* replaces HI - LO if not constant */
 	auto_vec<struct part> parts;
-	tree room;			/* a variable for what the lookup finds, or NULL */
-	bool compares;			/* with that, and looks up only then */
+	tree room;			/* variable that caches the room, or NULL */
+	bool compares;			/* compares with the room first */
 	bool hoisted;			/* made before the loop as well */
-	bool gone;			/* not needed: covered by others */
+	bool gone;			/* not needed: others cover it */
 };
 
-/* Where a pointer comes from. */
+/* The origin of a pointer. */
 struct origin {
 	tree root;			/* as in struct check */
 	HOST_WIDE_INT offset;		/* from there ... */
-	bool constant;			/* ... if this is set */
-	bool member;			/* by a member's address only, no arithmetic */
+	bool constant;			/* constant offset, if this is set */
+	bool member;			/* only a member's address, no arithmetic */
 };
 
-/* A statement that hands a pointer on to where its root is not known. */
+/* A statement that passes a pointer on to code that does not know its root. */
 struct escape {
 	gimple *stmt;
-	tree pointer;			/* by the name that it has there */
+	tree pointer;			/* the pointer's name there */
 };
 
-/* What became of the checks that each operation would have without elimination. */
+/* What happened to the checks that each operation would have without elimination. */
 struct counts {
-	unsigned int naive;		/* operations of the source, inlined copies as well */
-	unsigned int optimised;		/* of which the compiler had no need */
-	unsigned int proven;		/* are within a known object */
-	unsigned int member;		/* are addresses of members */
-	unsigned int unused;		/* make pointers that are checked where they are used */
-	unsigned int covered;		/* are covered by a check made before, */
-	unsigned int merged;		/* ... or by one made earlier for several, */
-	unsigned int hoisted;		/* ... or by one before the loop */
+	unsigned int naive;		/* operations in the source, counting inlined copies */
+	unsigned int optimised;		/* removed by the compiler */
+	unsigned int proven;		/* within a known object */
+	unsigned int member;		/* addresses of members */
+	unsigned int unused;		/* pointers that are checked where they are used */
+	unsigned int covered;		/* covered by an earlier check, */
+	unsigned int merged;		/* ... or merged into an earlier check of several, */
+	unsigned int hoisted;		/* ... or into one before the loop */
 	unsigned int emitted;		/* checks in the code */
-	unsigned int against_map;	/* of which so many look an object up, ... */
-	unsigned int compared;		/* ... if it is not known from a lookup before */
+	unsigned int against_map;	/* checks that look up an object, ... */
+	unsigned int compared;		/* ... unless an earlier lookup suffices */
 	unsigned int frames;		/* functions that register locals */
 	unsigned int ruled;		/* operations that rules matched, by action */
-	unsigned int taken;		/* calls of takers of pairs, ... */
-	unsigned int kept;		/* ... of which so many are not given back on some way */
+	unsigned int taken;		/* calls that acquire a resource of a pair, ... */
+	unsigned int kept;		/* ... and those leaking it on some path */
 };
 
 extern struct counts totals;
@@ -71,11 +71,11 @@ extern struct counts totals;
 enum lifetime { LIFETIME_CALLS, LIFETIME_NAMES, LIFETIME_NONE };
 enum members { MEMBERS_ALL, MEMBERS_NOT_LAST, MEMBERS_NONE };
 extern struct options {
-	enum lifetime lifetime;		/* which calls may free what was checked */
-	enum members members;		/* whose indexes are checked */
+	enum lifetime lifetime;		/* which calls may free a checked object */
+	enum members members;		/* members whose indexes are checked */
 	bool eliminate;
 	bool hooks;
-	bool rules_only;		/* no checks but those of rules */
+	bool rules_only;		/* only the checks of rules */
 	bool events;			/* evmon is there */
 	const char *stats;
 } options;
@@ -147,7 +147,7 @@ bool calls_outside(gimple *stmt);
 /* match.cc */
 const char *name_of_type(tree type);
 
-/* uaccess.cc: for the function that is compiled, from its start on */
+/* uaccess.cc: call it first for the function being compiled */
 void find_user_access(function *fun);
 void forget_user_access(void);
 bool has_user_access(basic_block bb, gimple *before);

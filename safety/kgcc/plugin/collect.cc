@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the statements of a function do to memory, and to pointers. */
+/* Collects the memory accesses and the pointer arithmetic of a function's statements. */
 #include "check.h"
 
-/* After a loop, places where a pointer is checked instead of in it. */
+/* Places after a loop at which to check a pointer instead of in it, at most. */
 #define ESCAPES 8
 
-/* A reference to memory, taken apart. */
+/* A memory reference in its components. */
 struct reference {
-	tree pointer;			/* what is dereferenced, or NULL: a variable */
+	tree pointer;			/* dereferenced pointer; NULL: a variable */
 	tree variable;
 	HOST_WIDE_INT lo, hi;		/* bytes from there */
-	bool constant;			/* which are all, but for an index */
+	bool constant;			/* all constant, except for an index */
 };
 
-/* What the length of a function is counted in: bytes of each, or eighths of one. */
+/* The unit of a function's length argument: bytes of each, or bits (eighths). */
 enum { BITS = 0 };
 
-/* Functions that access memory which they get a pointer to, and a length. */
+/* Functions that access memory through a pointer and a length argument. */
 static const struct {
 	const char *name;
-	int write, read, read2;		/* arguments, -1: none */
+	int write, read, read2;		/* argument numbers, -1: none */
 	int length;
 	int unit = 1;
-	int times = -1;			/* an argument that the length is multiplied with */
-	int plus = -1;			/* ... or that is added to it */
+	int times = -1;			/* an argument that multiplies the length */
+	int plus = -1;			/* ... or is added to it */
 } memory_functions[] = {
 	{ "memcpy", 0, 1, -1, 2 }, { "__memcpy", 0, 1, -1, 2 },
 	{ "memmove", 0, 1, -1, 2 }, { "__memmove", 0, 1, -1, 2 },
@@ -191,7 +191,7 @@ static void add_access(struct collector *c, tree pointer, HOST_WIDE_INT lo, HOST
 	}
 }
 
-/* What an index is of: up to there nothing is known before it runs. */
+/* The object of the last index: the part of the reference before it is not checked by itself. */
 static tree last_indexed(tree ref)
 {
 	tree part = ref;
@@ -202,7 +202,7 @@ static tree last_indexed(tree ref)
 	return handled_component_p(part) ? part : ref;
 }
 
-/* A name for an address: one that is there, or a new one. */
+/* The name of an address: an existing one, or a new one. */
 static tree name_address(struct collector *c, tree ref)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(c->stmt);
@@ -263,9 +263,8 @@ static bool stores(gimple *, tree, tree ref, void *data)
 }
 
 /*
- * Memory operands of assembly: of what a register holds at most.  Larger ones
- * are the kernel's way to name user memory, or memory of any size; one of a constant
- * address keeps assembly in order.
+ * Memory operands of assembly, up to a register's size. Larger ones are the kernel's notation for
+ * user memory, or for memory of any size; a constant address only keeps assembly in order.
  */
 static bool is_operand(tree ref)
 {
@@ -342,7 +341,7 @@ static void add_atomic(struct collector *c, gcall *call, const char *name)
 		add_argument(c, call, 1, size_int(bytes), KGCC_READ);
 }
 
-/* In bytes, a word: computed before the call where it is not. */
+/* The length in bytes, as a word; computed before the call if not constant. */
 static tree length_of(gcall *call, int argument, int unit, int times, int plus)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(call);
@@ -377,7 +376,7 @@ static void add_memory_function(struct collector *c, gcall *call)
 	add_atomic(c, call, name);
 	if (startswith(name, "__builtin_"))
 		name += strlen("__builtin_");
-	/* FORTIFY_SOURCE's names for the functions that it checks before. */
+	/* FORTIFY_SOURCE calls a function by this name after its own check. */
 	if (startswith(name, "__real_"))
 		name += strlen("__real_");
 	for (const auto &f : memory_functions) {
@@ -391,7 +390,7 @@ static void add_memory_function(struct collector *c, gcall *call)
 	}
 }
 
-/* The address of a member of what the root's type says there is. */
+/* Whether it is the address of a member that the root's type has. */
 static bool is_member(const struct origin *o)
 {
 	tree type = TREE_TYPE(o->root);
@@ -406,7 +405,7 @@ static bool is_member(const struct origin *o)
 	       o->offset < tree_to_shwi(TYPE_SIZE_UNIT(type));
 }
 
-/* Whether an address lies in a variable, at its end included. */
+/* Whether an address lies in a variable, or at its end. */
 static bool in_variable(const struct origin *o)
 {
 	return size_of_object(o->root) >= 0 && o->constant && o->offset >= 0 &&
@@ -414,8 +413,8 @@ static bool in_variable(const struct origin *o)
 }
 
 /*
- * Whether a pointer made in a loop is handed on after it only, as by a loop's errors: it
- * is checked there, once.
+ * Whether a pointer made in a loop is passed on only after it, as when a loop searches: then it is
+ * checked there, once.
  */
 static bool leave_loop(const gimple *made, const vec<struct escape> &escapes)
 {
@@ -428,7 +427,10 @@ static bool leave_loop(const gimple *made, const vec<struct escape> &escapes)
 	return true;
 }
 
-/* Pointers that arithmetic made: handed on by a statement, where another root may be, ... */
+/*
+ * Pointers made by arithmetic are checked where a statement passes them on and the root changes,
+ * ...
+ */
 static void add_handed_on(struct collector *c, const struct escape *escape)
 {
 	struct check *check = new_check(c, origin_of(escape->pointer).root, KGCC_ARITH);
@@ -437,7 +439,7 @@ static void add_handed_on(struct collector *c, const struct escape *escape)
 	check->addr = escape->pointer;
 }
 
-/* ... and where they are made. */
+/* ... or where they are made. */
 static void add_made(struct collector *c, tree pointer, const struct origin *o)
 {
 	struct check *check = new_check(c, o->root, KGCC_ARITH);
@@ -449,7 +451,7 @@ static void add_made(struct collector *c, tree pointer, const struct origin *o)
 		check->addr = pointer;
 }
 
-/* Arithmetic on integers that a pointer is in: (unsigned long)p + i, and back. */
+/* Integer arithmetic on a pointer's value: (unsigned long)p + i, and back. */
 static bool is_integer_arithmetic(gimple *stmt)
 {
 	tree result;
@@ -499,7 +501,7 @@ static void add_arithmetic(struct collector *c)
 	}
 }
 
-/* &array[13], handed on: an address that no statement makes. */
+/* &array[13], passed on: no statement computes this address. */
 static struct check *add_constant(struct collector *c, tree address)
 {
 	struct origin o;
@@ -515,7 +517,7 @@ static struct check *add_constant(struct collector *c, tree address)
 	return check;
 }
 
-/* Chosen by where control comes from: checked there. */
+/* A PHI's arguments are checked at the end of the incoming blocks. */
 static void add_chosen(struct collector *c, gphi *phi)
 {
 	for (unsigned int i = 0; i < gimple_phi_num_args(phi); i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * GCC's headers, and all differences between the versions of GCC: 12, 14 and 16
- * are what Debian's kernels were built with.
+ * GCC's headers, and all differences between the versions of GCC: Debian's kernels were built with
+ * 12, 14 and 16.
  */
 #ifndef KGCC_COMPAT_H
 #define KGCC_COMPAT_H
 
-/* Before the headers that poison what it uses. */
+/* Before the headers that poison identifiers which it uses. */
 #include <map>
 #include <set>
 #include <string>
@@ -64,7 +64,7 @@
 #error "kgcc knows GCC 12 to 16"
 #endif
 
-/* gsi_last_bb() was of other statements than debug ones until 14. */
+/* gsi_last_bb() skipped debug statements until GCC 14. */
 static inline gimple *last_statement(basic_block bb)
 {
 	gimple_stmt_iterator gsi = gsi_last_nondebug_bb(bb);

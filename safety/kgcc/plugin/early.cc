@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be seen only before inlining, while inline functions of the kernel are still
- * calls: which memory they access by assembly, and whether their result is the address of
- * an object or that of a page.
+ * Facts that are visible only before inlining, while the kernel's inline functions are still calls:
+ * the memory that they access by assembly, and whether their result is the address of an object or
+ * of a page.
  */
 #include "check.h"
 
-/* Functions that copy from and to user space, or fill: their memory, and the length. */
+/* Functions that copy from or to user space, or fill: pointer and length arguments. */
 static const struct {
 	const char *name;
 	unsigned int memory, length, flags;
-	unsigned int unit;		/* bytes that the length counts */
+	unsigned int unit;		/* bytes per unit of the length */
 } copies[] = {
 	{ "raw_copy_from_user", 0, 2, KGCC_WRITE, 1 },
 	{ "raw_copy_to_user", 1, 2, KGCC_READ, 1 },
@@ -19,7 +19,7 @@ static const struct {
 	{ "memset64", 0, 2, KGCC_WRITE, 8 },
 };
 
-/* Functions of the number of a bit, and of where bit 0 is. */
+/* Bit operations: arguments with the bit's number, and with the address of bit 0. */
 static const struct {
 	const char *name;
 	unsigned int flags;
@@ -47,7 +47,7 @@ static const char *const makers[] = {
 	"offset_to_ptr",
 };
 
-/* ... or that of a page: what is added to it may lead into an object there. */
+/* ... or a page's: adding to it may lead into an object there. */
 static const char *const page_makers[] = {
 	"lowmem_page_address", "pfn_to_kaddr", "kmap_local_page", "kmap_atomic", "kmap",
 };
@@ -65,8 +65,8 @@ template <size_t n> static bool is_any(const char *name, const char *const (&nam
 }
 
 /*
- * What is accessed becomes an operand of assembly that is empty: when that function is
- * inlined, and more is known, collect.cc makes a check of it like of other accesses.
+ * An access becomes an operand of an empty asm: once its function is inlined and more is known,
+ * collect.cc makes it a check like that of other accesses.
  */
 static void mark_access(gimple_stmt_iterator *gsi, tree address, tree length, unsigned int flags)
 {
@@ -100,7 +100,7 @@ bool is_marked_access(gimple *stmt, struct marked_access *access)
 	return true;
 }
 
-/* Once they are checked. */
+/* Called once they have been checked. */
 void remove_marks(function *fun)
 {
 	struct marked_access access;
@@ -130,7 +130,7 @@ static bool mark_copy(gimple_stmt_iterator *gsi, const char *name)
 	return false;
 }
 
-/* The byte that the bit is in. */
+/* Marks the byte that contains the bit. */
 static bool mark_bit(gimple_stmt_iterator *gsi, const char *name)
 {
 	gcall *call = as_a<gcall *>(gsi_stmt(*gsi));
@@ -149,7 +149,7 @@ static bool mark_bit(gimple_stmt_iterator *gsi, const char *name)
 	return false;
 }
 
-/* The result goes through assembly that is empty: where it came from is hidden. */
+/* The result passes through an empty asm, which hides its origin. */
 static void hide_origin(gimple_stmt_iterator *gsi, const char *text)
 {
 	gcall *call = as_a<gcall *>(gsi_stmt(*gsi));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A check in the code: a static key's nop, arguments in registers that hold little
- * else, and a call of the runtime's assembly, which keeps all other registers.
+ * Emits a check: a static key's nop, arguments in registers that are seldom live, and a call of the
+ * runtime's assembly, which preserves all other registers.
  */
 #include "check.h"
 
@@ -25,7 +25,7 @@ static const char *short_name(const char *file)
 	return slash ? slash + 1 : file;
 }
 
-/* Where the outermost function called what the rest was inlined from. */
+/* The call in the outermost function from which the rest was inlined. */
 static expanded_location outermost(location_t where)
 {
 	expanded_location outer = {};
@@ -38,7 +38,7 @@ static expanded_location outermost(location_t where)
 	return outer;
 }
 
-/* The innermost place that is not in a header of the kernel. */
+/* The innermost location outside the kernel's headers. */
 static expanded_location innermost(location_t where)
 {
 	expanded_location at = expand_location(where);
@@ -52,7 +52,7 @@ static expanded_location innermost(location_t where)
 	return at;
 }
 
-/* file:line of a call of the module's own, and of what its function was inlined into. */
+/* file:line of the module's own call, and of the place that its function was inlined into. */
 const char *caller_of(location_t where)
 {
 	expanded_location at = innermost(where), outer = outermost(where);
@@ -65,7 +65,7 @@ const char *caller_of(location_t where)
 			 outer.line);
 }
 
-/* file:line, and for what was inlined from a header who called it. */
+/* file:line; for code inlined from a header also that of its caller. */
 const char *place_of(location_t where)
 {
 	expanded_location at = expand_location(where), outer = innermost(where);
@@ -160,8 +160,8 @@ tree site_of(const struct check *check, const char *object)
 /* -- assembly ------------------------------------------------------------------- */
 
 /*
- * A local variable may be bound to one of the registers that checks use.  A check may
- * come between what sets it and the assembly that it is for.
+ * A local variable may be bound to a register that checks use, and a check may come between its
+ * assignment and the asm that uses it.
  */
 bool binds_register(function *fun)
 {
@@ -177,7 +177,7 @@ bool binds_register(function *fun)
 	return false;
 }
 
-/* Where checks keep their registers, what they get is in others. */
+/* If a check preserves registers, its inputs are in others. */
 static tree operand(const char *constraint, tree value, bool keep)
 {
 	char *kind = xstrdup(constraint);
@@ -193,7 +193,7 @@ static void add_clobber(vec<tree, va_gc> *&clobbers, const char *name)
 	vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name) + 1, name)));
 }
 
-/* ROOM, if there is one, is changed, and the first operand. */
+/* ROOM, if given, is both input and output, and is operand 0. */
 static gasm *build_check_asm(std::string text, const vec<std::pair<const char *, tree>> &inputs,
 			     bool memory, tree room = NULL_TREE)
 {
@@ -222,7 +222,7 @@ static gasm *build_check_asm(std::string text, const vec<std::pair<const char *,
 	return stmt;
 }
 
-/* What a static key switches, on or off at first. */
+/* The nop or jump that a static key patches; initially off or on. */
 #define KEY_ON "1:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #define KEY_OFF "1:\tjmp.d32 2f\n"
 
@@ -241,14 +241,14 @@ static const char enter_text[] =
 	"\tmovq %1, %%r10\n"
 	"\tmovq %0, %%r11\n"
 	"\tcall kgcc_enter\n";
-/* It is not in the list if its function was entered while that was switched off. */
+/* The record is not in the list if the key was off when the function was entered. */
 static const char leave_text[] =
 	"\tcmpq $0, 8(%0)\n"
 	"\tje 1f\n"
 	"\tmovq %0, %%r10\n"
 	"\tcall kgcc_leave\n"
 	"1:\n";
-/* Of a variable: at %1 bytes from its start, of which %2 are allowed. */
+/* For a variable: offset %1 from its start, which must be less than %2. */
 static const char within_text[] =
 	"\tcmpq %2, %1\n"
 	"\tjbe 1f\n"
@@ -256,7 +256,7 @@ static const char within_text[] =
 	"\tmovq %0, %%r11\n"
 	"\tcall kgcc_outside\n"
 	"1:\n";
-/* A stack is aligned to its size, which is at least this on x86-64. */
+/* A stack is aligned to its size, on x86-64 at least this. */
 static const char mask_text[] =
 	"\tmovq %1, %0\n"
 	"\txorq %%rsp, %0\n"
@@ -297,7 +297,7 @@ static void insert(const struct check *check, gimple *stmt)
 		gsi_insert_after(&gsi, stmt, GSI_NEW_STMT);
 }
 
-/* A call, that is: what is inserted after its statement is so in reverse. */
+/* For a call: inserting after one statement repeatedly reverses the order. */
 static void insert_call(const struct check *check, gimple *stmt)
 {
 	bool open = has_user_access(check), reverse = check->stmt && check->after;
@@ -321,7 +321,7 @@ static tree pointer_to(tree root)
 
 /* -- against the map ------------------------------------------------------------- */
 
-/* Its bytes are counted from LO bytes after its address. */
+/* Counts the check's bytes from LO after its address. */
 static void count_from(struct check *check, HOST_WIDE_INT lo)
 {
 	check->lo -= lo;
@@ -332,7 +332,7 @@ static void count_from(struct check *check, HOST_WIDE_INT lo)
 	}
 }
 
-/* Assembly in the making.  Its operands have numbers, that of a room is 0. */
+/* Assembly under construction. Operands are numbered; a room is number 0. */
 struct code {
 	auto_vec<std::pair<const char *, tree>> in;
 	tree room;
@@ -344,13 +344,13 @@ struct code {
 	}
 };
 
-/* As displacements, and a site's start, have to. */
+/* Displacements, and a site's start, must fit. */
 static bool fits_32_bits(HOST_WIDE_INT offset)
 {
 	return offset == (int32_t)offset;
 }
 
-/* To %r9: OFFSET from an address on. */
+/* Loads an address plus OFFSET into %r9. */
 static std::string load_address(struct code *code, HOST_WIDE_INT offset,
 				const std::string &address)
 {
@@ -361,15 +361,15 @@ static std::string load_address(struct code *code, HOST_WIDE_INT offset,
 	return "\tmovabsq %" + constant + ", %%r9\n\taddq %" + address + ", %%r9\n";
 }
 
-/* To 2f if all bytes are within the room, of which some are at OFFSET from the root. */
+/* Jumps to 2f if all bytes are within the room; the first is at OFFSET from the root. */
 static std::string compare_field(struct code *code, HOST_WIDE_INT end)
 {
 	return "\tcmpq %" + code->add("er", word(end)) + ", %0\n\tjae 2f\n";
 }
 
 /*
- * Whether of the bytes from LO after an address on either all lie before its root or none
- * does: they are within one of the steps by which addresses may differ from it.
+ * Whether the bytes from LO after an address lie either all before its root or all after it:
+ * they are within one step by which such addresses can differ from it.
  */
 static bool is_on_one_side(const struct check *check, HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
 {
@@ -379,8 +379,8 @@ static bool is_on_one_side(const struct check *check, HOST_WIDE_INT lo, HOST_WID
 }
 
 /*
- * From LO after an address on: the same.  What begins before the root is not within: then
- * the last byte lies before it, too, or the end is less than BYTES after it.
+ * The same from LO after an address on. Bytes that begin before the root are out of bounds: then
+ * the last byte lies before it as well, or the end is less than BYTES after it.
  */
 static std::string compare_range(struct code *code, const struct check *check,
 				 const std::string &root, const std::string &address,
@@ -420,14 +420,17 @@ static void emit_lookup(struct check *check)
 	std::string compare, text, site, root, name = "kgcc_field";
 	struct code code = {};
 
-	/* What begins before the root is checked as a range, and what is far away. */
+	/* Bytes before the root, and those far away, are checked as a range. */
 	if (!check->addr && (!of_root || arith))
 		check->addr = pointer;
 	if (check->addr)
 		count_from(check, lo);
 	code.room = check->room;
 	site = code.add("i", build_fold_addr_expr(site_of(check, NULL)));
-	/* An index register is any but the stack pointer, which an eliminated frame may leave. */
+	/*
+	 * An index register cannot be the stack pointer, which GCC may use once the frame is
+	 * eliminated.
+	 */
 	root = code.add("l", pointer);
 	if (check->compares && of_root)
 		compare = compare_field(&code, end);
@@ -445,11 +448,11 @@ static void emit_lookup(struct check *check)
 			text += "\tmovq %" + length + ", %%r8\n";
 		name = check->length ? "kgcc_length" : "kgcc_range";
 	}
-	/* There is one for each register that the pointer may be in. */
+	/* There is an entry for each register that the pointer may be in. */
 	text += "\tmovq %" + site + ", %%r11\n\tcall " + name + "_%V" + root + "\n";
 	if (check->room)
 		text += "\tmovq %%r9, %0\n";
-	/* What compares well executes nothing else, not even the key's nop. */
+	/* A check whose comparison succeeds executes nothing else, not even the key's nop. */
 	text = compare + switched(KEY_ON, text, "%c" + site);
 	insert_call(check, build_check_asm(text, code.in, false, check->room));
 	totals.against_map++;
@@ -536,7 +539,7 @@ bool calls_outside(gimple *stmt)
 	return code && !strcmp(gimple_asm_string(code), outside_text);
 }
 
-/* An index that is outside of a member: reached only if it is. */
+/* An index outside a member: reached only in that case. */
 void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const char *name,
 		 unsigned int flags)
 {
@@ -547,7 +550,7 @@ void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const 
 
 	check.parts.safe_push({ 0, 0, where, flags | KGCC_MEMBER });
 	site = site_of(&check, name);
-	/* Gone with the last comparison that the compiler keeps. */
+	/* Let it be removed with the last comparison that the compiler keeps. */
 	DECL_PRESERVE_P(site) = 0;
 	in.safe_push({ "i", build_fold_addr_expr(site) });
 	in.safe_push({ "er", index });
@@ -556,7 +559,7 @@ void emit_member(gimple_stmt_iterator *gsi, location_t where, tree index, const 
 	gsi_insert_after(gsi, stmt, GSI_NEW_STMT);
 }
 
-/* All ones if a pointer is into the stack that the function runs on, or 0. */
+/* All ones if a pointer points into the current stack, else 0. */
 gimple *mask_of_stack(tree mask, tree pointer)
 {
 	vec<tree, va_gc> *in = NULL, *out = NULL, *clobbers = NULL;
@@ -580,7 +583,7 @@ void emit_check(struct check *check)
 		emit_lookup(check);
 }
 
-/* The record of a function's locals: into the task's list, and out of it. */
+/* Links the record of a function's locals into the task's list, and unlinks it. */
 void emit_enter(gimple_stmt_iterator *gsi, const struct check *site, tree record)
 {
 	auto_vec<std::pair<const char *, tree>> in;
@@ -601,7 +604,9 @@ void emit_leave(gimple_stmt_iterator *gsi, tree record)
 
 /* -- of rules ------------------------------------------------------------------------- */
 
-/* Bytes from an address, in the object of a pointer or, if that is NULL, of its own. */
+/*
+ * Checks bytes from an address, in the object of a pointer or, if that is NULL, the address's own.
+ */
 void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree address,
 		 HOST_WIDE_INT size, unsigned int flags)
 {
@@ -616,7 +621,7 @@ void emit_bounds(gimple_stmt_iterator *gsi, location_t where, tree pointer, tree
 	emit_lookup(&check);
 }
 
-/* The jump that is taken where a relation holds. */
+/* The jump taken if a relation holds. */
 static const char *jump_of(const char *relation, bool is_signed)
 {
 	static const struct {
@@ -638,7 +643,7 @@ static tree word_at(gimple_stmt_iterator *gsi, tree value)
 	return force_gimple_operand_gsi(gsi, value, true, NULL_TREE, true, GSI_SAME_STMT);
 }
 
-/* A rule's check of a value; text is what a report says. */
+/* A rule's check of a value, with the text for reports. */
 void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
 		  const char *relation, HOST_WIDE_INT number, const char *text)
 {
@@ -661,14 +666,14 @@ void emit_compare(gimple_stmt_iterator *gsi, location_t where, tree value,
 	gsi_insert_before(gsi, stmt, GSI_SAME_STMT);
 }
 
-/* evmon_event(site, object, value), while anything listens. */
+/* Calls evmon_event(site, object, value) while there is a listener. */
 static const char event_text[] =
 	"\tpushq %%rax\n\tpushq %%rcx\n\tpushq %%rdx\n\tpushq %%rsi\n\tpushq %%rdi\n"
 	"\tmovq %0, %%rdi\n"
 	"\tcall evmon_event\n"
 	"\tpopq %%rdi\n\tpopq %%rsi\n\tpopq %%rdx\n\tpopq %%rcx\n\tpopq %%rax\n";
 
-/* &__this_module, which most files know already. */
+/* &__this_module, which most files declare already. */
 static tree this_module(void)
 {
 	symtab_node *node = symtab_node::get_for_asmname(get_identifier("__this_module"));

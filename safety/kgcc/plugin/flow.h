@@ -14,7 +14,7 @@ public:
 	unsigned int drop_available();
 	unsigned int merge_certain();
 
-	/* After solve_certain(): is a check certain at a block's begin? */
+	/* After solve_certain(): will a check be made on all paths from a block's begin? */
 	void solve_certain();
 	bool certain_at(basic_block bb, unsigned int check);
 
@@ -22,7 +22,7 @@ private:
 	function *fun;
 	vec<struct check *> &checks;
 	unsigned int n, blocks;
-	auto_vec<struct part> facts;				/* as checks were at first */
+	auto_vec<struct part> facts;				/* initial state of the checks */
 	hash_map<void *, auto_vec<unsigned int> *> at;		/* by statement or block */
 	hash_map<tree, auto_vec<unsigned int> *> depends;	/* by name */
 	sbitmap *shown, *in, *out;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Locals whose address leaves their function are registered while it runs: a record
- * in its frame has their addresses, see struct kgcc_record in ../stack.h.
+ * Registers locals whose address leaves their function while it runs: a record in the frame has
+ * their addresses, see struct kgcc_record in ../stack.h.
  */
 #include "check.h"
 
 /* Words of a record before the addresses. */
 enum { OUTER, ALIVE, LOCALS, N, ADDRESSES };
 
-/* Also if the compiler knows that a function it is given to keeps no copy of it. */
+/* Registered even if the compiler knows that no called function keeps a copy of the address. */
 static bool is_registered(tree var)
 {
-	/* Arguments have no such flag. */
+	/* PARM_DECLs have no such flag. */
 	if (VAR_P(var) && DECL_HARD_REGISTER(var))
 		return false;
 	return !TREE_STATIC(var) && !DECL_EXTERNAL(var) && TREE_ADDRESSABLE(var) &&
@@ -32,7 +32,7 @@ static void find_locals(function *fun, vec<tree> &locals)
 			locals.safe_push(var);
 }
 
-/* Their sizes and names. */
+/* The sizes and names of the locals. */
 static tree describe(const vec<tree> &locals)
 {
 	auto_vec<tree> words;

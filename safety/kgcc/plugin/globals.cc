@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Variables of the file.  A byte is added after those that pointers may be of, so that
- * the address of the end of one is not the start of the next; a table in the
- * module lists where variables are, and how large without that byte; and strings.
+ * Variables of the file. A byte is added after those that may have pointers to them, so that the
+ * end of one is not the start of the next. A table in the module lists the variables' addresses and
+ * their sizes without that byte, and strings.
  *
- * The table is written as assembly: as far as the compiler knows nothing takes the
- * addresses that are in it.
+ * The table is written as assembly, so that to the compiler no address in it is taken.
  */
 #include "check.h"
 
 /* The label of the table. */
 static tree label;
-/* Strings of the source that pointers may be of, each with a text of where it is. */
+/* String literals that pointers may point to, each with a text of its place. */
 static tree strings;
 
 static const struct ggc_root_tab roots[] = {
@@ -20,7 +19,7 @@ static const struct ggc_root_tab roots[] = {
 	LAST_GGC_ROOT_TAB
 };
 
-/* Written where no source can write it. */
+/* An attribute name that no source can contain. */
 #define PADDED	"kgcc padded"
 
 static bool is_padded(tree var)
@@ -28,7 +27,7 @@ static bool is_padded(tree var)
 	return lookup_attribute(PADDED, DECL_ATTRIBUTES(var));
 }
 
-/* Not those of a size that something else relies on. */
+/* Not variables whose size matters elsewhere. */
 static bool can_pad(tree var)
 {
 	tree size = DECL_SIZE_UNIT(var);
@@ -49,7 +48,7 @@ void pad_variable(tree var)
 	DECL_SIZE(var) = bitsize_int(tree_to_uhwi(DECL_SIZE_UNIT(var)) * BITS_PER_UNIT);
 }
 
-/* -1: it is not known here. */
+/* -1: the size is unknown here. */
 HOST_WIDE_INT size_of_variable(tree var)
 {
 	tree size = DECL_SIZE_UNIT(var);
@@ -59,7 +58,7 @@ HOST_WIDE_INT size_of_variable(tree var)
 	return tree_to_shwi(size) - is_padded(var);
 }
 
-/* Of a root: a variable, or a string in the source; -1: it is no such thing. */
+/* The size of a root: a variable, or a string literal; -1: neither. */
 HOST_WIDE_INT size_of_object(tree root)
 {
 	if (TREE_CODE(root) == STRING_CST)
@@ -71,7 +70,7 @@ static void pad_variables(void *, void *)
 {
 	varpool_node *node;
 
-	/* modpost asks for the size of a table of devices, by an alias. */
+	/* modpost reads the size of a device table through an alias. */
 	FOR_EACH_DEFINED_VARIABLE(node)
 		if (!node->alias && !node->has_aliases_p())
 			pad_variable(node->decl);
@@ -90,7 +89,7 @@ static tree make_label(void)
 	return var;
 }
 
-/* The address of the table, for sites to name. */
+/* The address of the table, to store in sites. */
 tree unit_address(void)
 {
 	if (!label)
@@ -119,7 +118,7 @@ static tree find_strings(tree *expression, int *, void *data)
 	return NULL_TREE;
 }
 
-/* What goes to printk() and the like has no pointers into it. */
+/* printk() and the like do not store pointers into their format. */
 static bool has_format(gimple *stmt)
 {
 	return is_gimple_call(stmt) && gimple_call_fntype(stmt) &&
@@ -151,7 +150,7 @@ void register_strings(function *fun)
 	}
 }
 
-/* Those that variables point to: tables of names. */
+/* String literals that variables point to: tables of names. */
 static void find_strings_of_variables(void)
 {
 	varpool_node *node;
@@ -202,7 +201,7 @@ static void write_variable(tree var)
 	write_text(place_of(DECL_SOURCE_LOCATION(var)));
 }
 
-/* Per CPU there is not one address, and what the linker discards has none. */
+/* A per-CPU variable has several addresses, and one that the linker discards has none. */
 static bool has_no_address(tree var)
 {
 	const char *section = DECL_SECTION_NAME(var);
@@ -218,7 +217,7 @@ static bool is_written(tree var)
 	       !has_no_address(var);
 }
 
-/* Four words for each: address, size, name, file:line.  The last one's address is 0. */
+/* Four words for each: address, size, name, file:line. A zero address ends the table. */
 static void write_unit(void *, void *)
 {
 	varpool_node *node;

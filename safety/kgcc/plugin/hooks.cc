@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocations of instrumented code: calls of the kernel's functions become calls of
- * the runtime's, which know who asks.  This comes after inlining, so what matters is
- * the functions that the many inline ones of the kernel's headers call.
+ * Redirects allocations of instrumented code: calls of the kernel's functions become calls of the
+ * runtime's, with the caller's place. This pass runs after inlining, so the functions that matter
+ * are those that the kernel's many inline wrappers call.
  */
 #include "check.h"
 
 /*
- * How the arguments of a replacement are found: each gets the place of the call first.
- * Kernels differ in what else they pass, so arguments are known by their types.
+ * How a replacement's arguments are found; the first is always the place of the call. Kernels
+ * differ in the other arguments, so they are recognised by their types.
  */
 enum kind {
-	SAME,			/* then those of the call */
+	SAME,			/* then all of the call's */
 	SIZED,			/* size, flags, node */
 	RESIZED,		/* pointer, size, flags */
-	RESIZED_FROM,		/* the same: before the size may be the old one */
+	RESIZED_FROM,		/* the same; the first size may be the old one */
 	CACHED,			/* cache, list_lru, flags, node */
-	/* These leave the call as it is, and add one ... */
+	/* These leave the call in place and add one ... */
 	NOTED,			/* ... after it: result, size */
 	NOTED_ARRAY,		/* ... after it: result, product of the first two */
 	NOTED_PAGES,		/* ... after it: result, page order */
-	NOTED_ORDER,		/* the same, of a function that returns an address */
+	NOTED_ORDER,		/* the same, for a function that returns an address */
 	FORGOTTEN,		/* ... before it: first argument */
 	FORGOTTEN_PAGES,	/* ... before it: page, order */
 	ANNOUNCED,		/* ... before it: none */
-	KEPT,			/* or none: it does not hand a cache on */
+	KEPT,			/* or none: the function does not pass the cache on */
 };
 
 static const struct hook {
-	const char *name;	/* of the kernel's, without _noprof */
+	const char *name;	/* the kernel's name, without _noprof */
 	enum kind kind;
 	const char *replacement;
 } hooks[] = {
@@ -182,7 +182,7 @@ static const struct hook *hook_of(gcall *call)
 
 	if (!callee || !DECL_EXTERNAL(callee))
 		return NULL;
-	/* As the linker knows it: what another tool has taken over has another one. */
+	/* The linker's name: a function that another tool redirected has another one. */
 	name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(callee));
 	name += *name == '*';
 	for (const struct hook &hook : hooks)
@@ -295,7 +295,7 @@ static void add_call(gcall *call, const char *name, const vec<tree> &args, bool 
 		gsi_insert_before(&gsi, addition, GSI_SAME_STMT);
 }
 
-/* Computed before the call. */
+/* A value computed before the call. */
 static tree value_of(gcall *call, tree expression)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(call);
@@ -310,7 +310,7 @@ static tree bytes_of_order(gcall *call, tree order)
 	return value_of(call, fold_build2(LSHIFT_EXPR, size_type_node, size_int(4096), order));
 }
 
-/* Where that overflows there is no result. */
+/* The product; on overflow the call returns NULL. */
 static tree bytes_of_array(gcall *call)
 {
 	tree n = fold_convert(size_type_node, gimple_call_arg(call, 0));
@@ -354,7 +354,7 @@ static void forget(gcall *call, const struct hook *hook)
 	add_call(call, hook->replacement, args, false);
 }
 
-/* A cache that some function gets, of which we know nothing. */
+/* A cache passed to an unknown function. */
 static void hand_out(gcall *call)
 {
 	tree callee = gimple_call_fndecl(call), cache = argument(call, is_cache);

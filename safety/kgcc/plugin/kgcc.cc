@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kgcc: a GCC plugin that has the pointers of a kernel module checked at run time.
+ * kgcc: a GCC plugin that makes a kernel module check its pointers at run time.
  *
- * Two passes.  The first one comes before any optimisation: it counts the operations
- * that are there, checks what inline functions of the kernel do by assembly, and does what
- * the user's rules say.  The second comes after those that make code smaller, but before
- * loops are rewritten: it collects what is left, keeps the checks that are needed, and
- * writes them.
+ * Two passes. The first runs before any optimisation: it counts operations, marks the accesses of
+ * the kernel's inline assembly, and applies the user's rules. The second runs after the passes that
+ * shrink code, but before loops are rewritten: it collects the remaining operations, keeps the
+ * checks that are needed, and emits them.
  */
 #include "rules.h"
 
@@ -15,7 +14,7 @@ int plugin_is_GPL_compatible;
 struct counts totals;
 struct options options = { LIFETIME_CALLS, MEMBERS_ALL, true, true, false, false, NULL };
 
-/* By function: operations before optimisation. */
+/* By function: number of operations before optimisation. */
 static hash_map<tree, unsigned int> *operations;
 
 static bool is_noinstr(function *fun)
@@ -30,13 +29,13 @@ static bool is_notrace(function *fun)
 	return lookup_attribute("no_instrument_function", DECL_ATTRIBUTES(fun->decl));
 }
 
-/* The kernel's inline has notrace in it, for those that are not inlined after all. */
+/* The kernel's "inline" includes notrace, for functions that are not inlined after all. */
 static bool excluded(function *fun)
 {
 	return is_noinstr(fun) || (is_notrace(fun) && !DECL_DECLARED_INLINE_P(fun->decl));
 }
 
-/* Operations of a function and of all that was inlined into it. */
+/* Operations of a function and of everything inlined into it. */
 static unsigned int operations_below(tree block)
 {
 	unsigned int n = 0;
@@ -77,7 +76,7 @@ public:
 
 		if (!options.rules_only)
 			changed = look_early(fun) | check_members(fun);
-		/* What rules name in the kernel's inline functions is their callers'. */
+		/* Rules about functions that inline functions call apply to their callers. */
 		if (!is_notrace(fun)) {
 			check_paths(fun);
 			operations->put(fun->decl, count_operations(fun));
@@ -153,7 +152,7 @@ unsigned int check_pass::execute(function *fun)
 	return 0;
 }
 
-/* One line of JSON for each source file: see kgcc(8). */
+/* Writes one line of JSON per source file: see kgcc(8). */
 static void write_stats(void *, void *)
 {
 	FILE *file = options.stats ? fopen(options.stats, "a") : NULL;
@@ -227,7 +226,7 @@ int plugin_init(struct plugin_name_args *plugin, struct plugin_gcc_version *vers
 			return 1;
 		}
 	}
-	/* A loop is not taken to end where an array does. */
+	/* GCC must not assume that a loop ends at an array's end. */
 	flag_aggressive_loop_optimizations = 0;
 	operations = new hash_map<tree, unsigned int>();
 	add_pass(plugin->base_name, new look_pass(g), "ubsan", PASS_POS_INSERT_AFTER);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which statements may free an object, so that what was checked before has to be
- * checked again.  A bound never changes while its object lives.
+ * Which statements may free an object: after them, earlier checks are void. Bounds never change
+ * while an object lives.
  *
- * Any call may, unless its function is known not to: by the list below, or by its body,
- * which calls none that may.  What sleeps is not in the list: meanwhile others free.
+ * Any call may, unless its function is in the list below, or its body calls only functions that may
+ * not. Functions that sleep are not in the list: other tasks may free meanwhile.
  */
 #include "check.h"
 
-/* The kernel's functions that neither free nor wait, without the end of a clone's name. */
+/* Kernel functions that neither free nor sleep; clone suffixes are ignored. */
 static const char *const keepers[] = {
 	"memcpy", "__memcpy", "memmove", "__memmove", "memset", "__memset", "memset16",
 	"memset32", "memset64", "memcmp", "bcmp", "memchr", "memchr_inv", "memscan",
@@ -29,7 +29,7 @@ static const char *const keepers[] = {
 	"__list_del_entry_valid_or_report", "kgcc_ksize",
 };
 
-/* For lifetime=names: in names of functions, between underscores or at an end. */
+/* lifetime=names: a function with such a word in its name may free. */
 static const char *const ends_of_life[] = {
 	"free", "kfree", "kvfree", "vfree", "put", "release", "relse", "brelse", "destroy",
 	"drop", "delete", "del", "remove", "kill", "evict", "exit", "fini", "cleanup",
@@ -37,10 +37,10 @@ static const char *const ends_of_life[] = {
 	"realloc", "krealloc", "kvrealloc", "unref", "unget",
 };
 
-/* Functions of this unit that were compiled already, and call none that may free. */
+/* Functions compiled earlier in this unit that call none that may free. */
 static std::set<unsigned int> kept_by_body;
 
-/* A clone's name goes on behind a dot: words_free.constprop.0. */
+/* A clone's name has a suffix after a dot: words_free.constprop.0. */
 static std::string plain_name(const_tree function)
 {
 	std::string name = IDENTIFIER_POINTER(DECL_NAME(function));
@@ -98,7 +98,7 @@ bool may_free(gimple *stmt)
 	return !kept_by_body.count(DECL_UID(callee)) && !named_to_keep(plain_name(callee));
 }
 
-/* Callees are mostly compiled before their callers: learn what they do. */
+/* Callees are mostly compiled before their callers: record whether this one may free. */
 void learn_lifetime(function *fun)
 {
 	basic_block bb;

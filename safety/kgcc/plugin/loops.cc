@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks that a loop would make again and again, made once before it:
+ * Hoists checks that a loop would repeat, so that they are made once before it:
  *
- *   of the same bytes each time, if the loop makes them for certain;
- *   of bytes that move by the same step each time, if the loop has but one exit,
- *   so that all of them will be accessed.
+ *   of the same bytes each time, if the loop always makes them;
+ *   of bytes that move by a constant step, if the loop has only one exit, so that all of them will
+ *   be accessed.
  */
 #include "check.h"
 #include "flow.h"
@@ -71,7 +71,7 @@ static void hoist_same(const class loop *loop, flow &certain, vec<struct check *
 
 /* -- bytes that move --------------------------------------------------------------- */
 
-/* How often the loop goes back to its start, or NULL if that is not known before. */
+/* The number of iterations, or NULL if it is not known before the loop. */
 static tree iterations(class loop *loop, basic_block *last)
 {
 	class tree_niter_desc desc;
@@ -84,7 +84,7 @@ static tree iterations(class loop *loop, basic_block *last)
 	return fold_convert(sizetype, desc.niter);
 }
 
-/* Bytes from the first access to the last one: if they are too many, at least LONGEST. */
+/* Bytes from the first access to the last; at least LONGEST on overflow. */
 static tree span_of(tree again, HOST_WIDE_INT step)
 {
 	again = fold_build2(MIN_EXPR, sizetype, again, size_int(LONGEST / MAX(step, 1) + 1));

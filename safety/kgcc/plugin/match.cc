@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where rules match, before any optimisation: members still have their names, and
- * inline functions of headers are still calls.
+ * Finds where rules match, before any optimisation: members still have their names, and inline
+ * functions of headers are still calls.
  */
 #include <fnmatch.h>
 
@@ -36,7 +36,7 @@ static bool type_matches(const char *pattern, tree type)
 	       matches(pattern, name_of_type(TYPE_MAIN_VARIANT(type)));
 }
 
-/* The structure that a member is of, as the source sees it: with a name. */
+/* The structure that a member belongs to in the source: the innermost with a name. */
 static tree structure_of(tree ref)
 {
 	tree type = DECL_CONTEXT(TREE_OPERAND(ref, 1));
@@ -103,7 +103,7 @@ static bool match_address(gimple *stmt, tree, tree ref, void *data)
 	return false;
 }
 
-/* What an argument is the address of, through the copies that the compiler makes. */
+/* The object whose address an argument is, through the compiler's copies. */
 static tree addressed(tree arg)
 {
 	while (TREE_CODE(arg) == SSA_NAME && is_gimple_assign(SSA_NAME_DEF_STMT(arg))) {
@@ -182,7 +182,7 @@ static bool fits_word(tree value)
 	       TYPE_PRECISION(type) <= BITS_PER_WORD;
 }
 
-/* What is loaded or stored, where that is a number or a pointer. */
+/* The value loaded or stored, if it is a number or a pointer. */
 static tree value_of(const struct match *match)
 {
 	tree value = NULL_TREE;
@@ -204,7 +204,7 @@ static tree result_of(const struct match *match)
 	return gimple_call_lhs(match->stmt);
 }
 
-/* The member's; a bit-field has none but its structure's. */
+/* The member's address; for a bit-field, its structure's. */
 static tree address_of(const struct match *match)
 {
 	tree ref = match->ref;
@@ -240,7 +240,7 @@ static tree value_of_term(const struct match *match, const struct term *term)
 	return value && is_gimple_val(value) && fits_word(value) ? value : NULL_TREE;
 }
 
-/* Results, and what is loaded, are there after the statement only. */
+/* Results and loaded values exist only after the statement. */
 static bool is_after(const struct match *match, const struct term *term)
 {
 	return term->kind == TERM_RESULT ||
@@ -256,7 +256,7 @@ static gimple_stmt_iterator place(const struct match *match, bool after)
 	return gsi;
 }
 
-/* What the source calls it: structure.member, or the function. */
+/* Its name in the source: structure.member, or the function. */
 static const char *name_of(const struct match *match)
 {
 	tree field;
@@ -302,7 +302,7 @@ static HOST_WIDE_INT size_of_type(tree type)
 	return size && tree_fits_shwi_p(size) ? MAX(tree_to_shwi(size), 1) : 1;
 }
 
-/* The pointer that a member is found by, else its address. */
+/* The pointer through which a member is accessed, or its address. */
 static tree pointer_below(tree ref)
 {
 	tree base = get_base_address(ref);
@@ -310,7 +310,7 @@ static tree pointer_below(tree ref)
 	return base && TREE_CODE(base) == MEM_REF ? TREE_OPERAND(base, 0) : NULL_TREE;
 }
 
-/* Of a member: its bytes.  Of an argument: what its type says there is. */
+/* A member's bytes; for an argument, the size of its type. */
 static void emit_bounds_of(const struct match *match, const struct action *action)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(match->stmt);
@@ -330,7 +330,7 @@ static void emit_bounds_of(const struct match *match, const struct action *actio
 
 static void apply(const struct match *match, const struct action *action)
 {
-	/* Nothing follows a jump in its block, nor a call that does not return. */
+	/* Nothing can follow a jump in its block, or a call that does not return. */
 	if (stmt_ends_bb_p(match->stmt) && (is_after(match, &action->object) ||
 					    is_after(match, &action->value)))
 		return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Arrays that are members of a structure: an index that leaves the member, and stays in
- * the structure, is within the object and wrong all the same.
+ * Indexes of arrays that are members of a structure: an index that leaves the member but not the
+ * structure is within the object, yet wrong.
  *
- * These are comparisons, written before any optimisation, while indexes are still there:
- * the compiler removes those whose outcome it knows, or has asked for already.
+ * The checks are comparisons, inserted before any optimisation, while indexes still exist: the
+ * compiler removes those whose outcome it knows, or that are redundant.
  */
 #include "check.h"
 
@@ -12,7 +12,7 @@ struct indexed {
 	gimple *stmt;
 	tree index;
 	HOST_WIDE_INT count;
-	tree member;			/* the array's, a COMPONENT_REF */
+	tree member;			/* the array, a COMPONENT_REF */
 	unsigned int flags;
 };
 
@@ -30,7 +30,7 @@ static bool ends_structure(tree field)
 	return !next || TREE_CODE(DECL_CONTEXT(field)) == UNION_TYPE;
 }
 
-/* Elements of an array, or 0: as many as there is memory. */
+/* Number of elements, or 0: a flexible array. */
 static HOST_WIDE_INT elements_of(tree type)
 {
 	tree domain = TYPE_DOMAIN(type), last = domain ? TYPE_MAX_VALUE(domain) : NULL_TREE;
@@ -39,14 +39,14 @@ static HOST_WIDE_INT elements_of(tree type)
 	       ? tree_to_shwi(last) + 1 : 0;
 }
 
-/* A structure's last array of one element, or none, is one of any number. */
+/* A structure's last array with zero or one element counts as flexible. */
 static bool is_flexible(tree member, HOST_WIDE_INT count)
 {
 	return ends_structure(TREE_OPERAND(member, 1)) &&
 	       (count == 1 || options.members == MEMBERS_NOT_LAST);
 }
 
-/* The member that an index is of, through the rows of arrays of arrays. */
+/* The member that an index applies to, through the rows of nested arrays. */
 static tree member_below(tree array)
 {
 	while (TREE_CODE(array) == ARRAY_REF)
@@ -67,7 +67,7 @@ static void note_index(struct search *search, gimple *stmt, tree ref)
 	search->found.safe_push({ stmt, index, count, member, search->flags });
 }
 
-/* What a pointer is the address of, that is dereferenced as it is. */
+/* The object whose address a dereferenced pointer is. */
 static tree pointed_at(tree base)
 {
 	tree pointer = TREE_OPERAND(base, 0);
@@ -102,7 +102,7 @@ static const char *name_of_member(tree ref, HOST_WIDE_INT count)
 			 (long)count, structure ? " of " : "", structure ? structure : "");
 }
 
-/* A block on the way to a statement that is taken if a condition holds. */
+/* A block before a statement that is executed if a condition holds. */
 static gimple_stmt_iterator insert_block(gimple *stmt, gcond *condition)
 {
 	gimple_stmt_iterator gsi = gsi_for_stmt(stmt);

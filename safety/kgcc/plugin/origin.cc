@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where pointers come from, and where they go. */
+/* Traces pointers: where they come from, and where they go. */
 #include "check.h"
 
-/* PHIs that are looked through, one in the other. */
+/* Nested PHIs to look through. */
 #define DEPTH 8
 
 static tree common_root(tree pointer, hash_set<gimple *> &seen, int depth);
@@ -14,7 +14,7 @@ bool same_root(const_tree a, const_tree b)
 	return a == b || (CONSTANT_CLASS_P(a) && operand_equal_p(a, b));
 }
 
-/* The pointer below a reference, or the variable; and how many bytes from there it is. */
+/* The pointer below a reference, or the variable, and the byte offset from it. */
 static tree base_of(tree ref, HOST_WIDE_INT *bytes, tree *variable)
 {
 	poly_int64 bitsize, bitpos;
@@ -49,21 +49,21 @@ bool is_wide(const_tree type)
 	return INTEGRAL_TYPE_P(type) && TYPE_PRECISION(type) == POINTER_SIZE;
 }
 
-/* Of the width of a pointer, whether the type has a sign or not. */
+/* The number as a signed offset of a pointer's width, whatever the sign of its type. */
 static HOST_WIDE_INT as_signed(const_tree number)
 {
 	return TREE_INT_CST_LOW(number);
 }
 
-/* Alignment within a page keeps an object; from a page on, its header is meant. */
+/* Alignment within a page stays in the object; from a page on, it finds the object's header. */
 static bool aligns(const_tree mask)
 {
 	return TREE_CODE(mask) == INTEGER_CST && as_signed(mask) < 0 && as_signed(mask) > -4096;
 }
 
 /*
- * Is something of the CPU's own memory (another address space) added in, as this_cpu_off is?
- * Then the other operand is an offset that names per-CPU memory, and only the sum a pointer.
+ * Is a per-CPU base (another address space) added, such as this_cpu_off? Then the other operand is
+ * an offset that names per-CPU memory, and only the sum is a pointer.
  */
 static bool is_of_cpu(tree value, int depth = 0)
 {
@@ -88,7 +88,7 @@ static bool is_of_cpu(tree value, int depth = 0)
 	}
 }
 
-/* The sum's operand that was a pointer, if only one was. */
+/* The sum's operand that is a pointer, if exactly one is. */
 static tree step_sum(gassign *assign, struct origin *o, int depth)
 {
 	bool minus = gimple_assign_rhs_code(assign) == MINUS_EXPR;
@@ -118,7 +118,7 @@ static tree step_bits(gassign *assign, struct origin *o, int depth)
 	return found;
 }
 
-/* The pointer that an integer was made of, or NULL: (p + 7) & ~7. */
+/* The pointer that an integer was computed from, or NULL: (p + 7) & ~7. */
 static tree step_integer(tree value, struct origin *o, int depth)
 {
 	gassign *assign = TREE_CODE(value) == SSA_NAME
@@ -144,7 +144,7 @@ static tree step_integer(tree value, struct origin *o, int depth)
 	}
 }
 
-/* The one root of both of two pointers, of which one is taken. */
+/* The common root of two pointers of which one is chosen. */
 static tree step_choice(tree a, tree b, struct origin *o, hash_set<gimple *> &seen, int depth)
 {
 	tree root;
@@ -158,7 +158,7 @@ static tree step_choice(tree a, tree b, struct origin *o, hash_set<gimple *> &se
 	return root;
 }
 
-/* The pointer that a statement made another of, or NULL. */
+/* The pointer from which a statement computes another one, or NULL. */
 static tree step_assignment(gassign *assign, struct origin *o, hash_set<gimple *> &seen,
 			    int depth)
 {
@@ -207,10 +207,10 @@ static tree step_call(gcall *call)
 	return gimple_call_arg(call, arg);
 }
 
-/* PHIs that have one of their roots next to them. */
+/* PHIs that have a PHI of their root next to them. */
 static hash_map<gphi *, gphi *> *rebased;
 
-/* Whether all that flows into a PHI is the same distance from roots of its own. */
+/* Whether all arguments of a PHI have the same distance from their own roots. */
 static bool same_distance(gphi *phi, HOST_WIDE_INT *distance, vec<tree> &roots)
 {
 	hash_set<gimple *> seen;
@@ -230,9 +230,9 @@ static bool same_distance(gphi *phi, HOST_WIDE_INT *distance, vec<tree> &roots)
 }
 
 /*
- * Entries of a list are found by links within them, the last one by the list's head:
- * which is in another object, and the entry nowhere.  What the links are in counts,
- * so they get a PHI too.
+ * List entries are found by links within them. The last link leads to the list's head, which is in
+ * another object, where no entry is. The object that contains the link matters, so the roots get a
+ * PHI, too.
  */
 static tree step_rebased(gphi *phi, struct origin *o)
 {
@@ -256,14 +256,14 @@ static tree step_rebased(gphi *phi, struct origin *o)
 	return gimple_phi_result(links);
 }
 
-/* PHIs are a function's: forget those of the last one. */
+/* PHIs belong to one function: forget the last one's. */
 void start_origins(void)
 {
 	delete rebased;
 	rebased = new hash_map<gphi *, gphi *>();
 }
 
-/* One step back from a pointer; NULL where it has no other origin. */
+/* One step back from a pointer; NULL if it is a root. */
 static tree step(tree pointer, struct origin *o, hash_set<gimple *> &seen, int depth)
 {
 	gimple *def;
@@ -310,8 +310,8 @@ static struct origin trace(tree pointer, hash_set<gimple *> &seen, int depth)
 }
 
 /*
- * The one root of all that flows into a PHI, or its own result if there are
- * several.  Of a cycle only what enters counts: that is NULL within.
+ * The common root of all arguments of a PHI, or its own result if they differ. In a cycle only the
+ * arguments from outside count: within it the result is NULL.
  */
 static tree common_root(tree pointer, hash_set<gimple *> &seen, int depth)
 {
@@ -347,7 +347,7 @@ static void meet_zeros_of(tree distance, unsigned int *zeros)
 	*zeros = std::min(*zeros, (unsigned int)tree_ctz(distance));
 }
 
-/* Of a statement's result. */
+/* Handles the statement that defines a result. */
 static void meet_zeros_by(tree root, gimple *def, hash_set<tree> &seen, unsigned int *zeros)
 {
 	if (gimple_code(def) == GIMPLE_PHI) {
@@ -369,7 +369,7 @@ static void meet_zeros_by(tree root, gimple *def, hash_set<tree> &seen, unsigned
 	}
 }
 
-/* The least trailing zeros of all steps from a root to an address; each counts once. */
+/* The fewest trailing zeros of all steps from a root to an address; visits each name once. */
 static void meet_zeros(tree root, tree address, hash_set<tree> &seen, unsigned int *zeros)
 {
 	HOST_WIDE_INT bytes;
@@ -390,7 +390,7 @@ static void meet_zeros(tree root, tree address, hash_set<tree> &seen, unsigned i
 	}
 }
 
-/* A power of two that divides the distance of an address from its root, as far as is seen. */
+/* A power of two known to divide an address's distance from its root. */
 unsigned int step_between(tree root, tree address)
 {
 	hash_set<tree> seen;
@@ -402,7 +402,7 @@ unsigned int step_between(tree root, tree address)
 
 static void find_escapes_of(tree pointer, hash_set<tree> &seen, vec<struct escape> &at);
 
-/* What is compared, or an offset, is a pointer no more. */
+/* Results of comparisons, and offsets, are no longer pointers. */
 static bool is_pointer_still(gimple *stmt)
 {
 	tree type = TREE_TYPE(gimple_assign_lhs(stmt));
@@ -429,7 +429,7 @@ static void find_escapes_by(gimple *stmt, tree pointer, hash_set<tree> &seen,
 		if (gimple_assign_rhs1(stmt) == pointer)
 			at.safe_push({ stmt, pointer });
 	} else if (TREE_CODE(result) == SSA_NAME && is_pointer_still(stmt)) {
-		/* With another root from here on, if that is its own. */
+		/* From here on it has another root, if it is its own. */
 		if (origin_of(result).root == result)
 			at.safe_push({ stmt, pointer });
 		else
@@ -443,7 +443,7 @@ static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
 	struct marked_access access;
 	tree result;
 
-	/* It is checked as an access. */
+	/* It is checked as an access instead. */
 	if (is_marked_access(stmt, &access))
 		return;
 	switch (gimple_code(stmt)) {
@@ -460,7 +460,7 @@ static void find_escapes_to(gimple *stmt, tree pointer, hash_set<tree> &seen,
 		break;
 	case GIMPLE_PHI:
 		result = gimple_phi_result(stmt);
-		/* With another root from here on, if that is its own. */
+		/* From here on it has another root, if it is its own. */
 		if (origin_of(result).root == result)
 			at.safe_push({ stmt, pointer });
 		else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that take, and those that give back what they took: see paths.cc.
+ * Pairs of functions that acquire and release a resource: see paths.cc.
  *
  *	pair mutex_lock(argument 1), mutex_trylock(argument 1) if nonzero:
  *		mutex_unlock(argument 1);
@@ -12,13 +12,13 @@
 
 enum outcome { OUTCOME_ANY, OUTCOME_ZERO, OUTCOME_NONZERO };
 
-/* Which object is meant: an argument, from 1 on, the result, or none is named. */
+/* The object of a call: an argument (from 1), the result, or none. */
 enum { OBJECT_NONE = -1, OBJECT_RESULT = 0 };
 
 struct half {
 	const char *name;		/* may have * and ? */
 	int object;
-	enum outcome outcome;		/* of a taker: with which it took */
+	enum outcome outcome;		/* of a taker: results that mean success */
 };
 
 struct pair {

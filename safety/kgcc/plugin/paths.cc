@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a function takes, and does not give back on one of its ways out.
+ * Finds resources that a function acquires and does not release on some path to its exit.
  *
- * From each call that takes, all ways to the function's ends are walked, conditions that
- * were met before going the same way again.  A way on which it is kept is reported only
- * where the function itself says that it should not be: another way that gives it back
- * ends with the same kind of result, or this one ends with an error.  Memory and what else
- * a result points to must be nowhere else, either.
+ * From each acquiring call, all paths to the function's exits are walked; a condition evaluates the
+ * same way again. A path that keeps the resource is reported only if the function itself suggests a
+ * mistake: another path that releases it returns the same kind of result, or this path returns an
+ * error. An object returned by the call must not have been stored elsewhere, either.
  *
  * This comes before any optimisation, and changes nothing.
  */
@@ -14,17 +13,17 @@
 
 #include "pairs.h"
 
-/* Statements that are looked at from one taker on; blocks of one way, and visits of each. */
+/* Statements to visit from one acquiring call; blocks per path, and visits of each. */
 #define BUDGET	20000
 #define LENGTH	400
 #define VISITS	2
 #define DEPTH	8
-/* Calls that are looked through for one that gives back. */
+/* Depth of calls searched for a release. */
 #define CALLS	3
 
 auto_vec<struct pair *> pairs;
 
-/* What a function's result says: these are compared. */
+/* Kinds of a function's results: these are compared. */
 enum kind_of_end { END_VOID, END_ERROR, END_ZERO, END_GOOD, END_UNKNOWN };
 
 struct step {
@@ -36,11 +35,11 @@ typedef std::map<std::string, bool> facts;
 
 struct way {
 	std::map<tree, tree> chosen;	/* what PHIs are */
-	facts known;			/* conditions that were met */
+	facts known;			/* outcomes of conditions so far */
 	std::map<int, int> visits;
-	std::set<gimple *> passed;	/* calls that got the object */
+	std::set<gimple *> passed;	/* calls that the object was passed to */
 	std::vector<struct step> steps;
-	std::string allocated;		/* the object, if a call returned it */
+	std::string allocated;		/* the object's name, if a call returned it */
 	location_t last;
 	bool given;
 };
@@ -49,10 +48,10 @@ struct search {
 	const struct pair *pair;
 	const struct half *taker;
 	gcall *take;
-	tree result;			/* the object, if it is one */
+	tree result;			/* the object, if the call returned it */
 	std::string object;
 	int budget;
-	std::set<int> given_ends;	/* kinds of ends, of ways that give back */
+	std::set<int> given_ends;	/* kinds of exits of paths that release it */
 	std::set<gimple *> harmless;	/* calls that got the object and did not keep it */
 	std::vector<std::pair<struct way, enum kind_of_end>> kept;
 };
@@ -97,13 +96,13 @@ static std::string text_of_reference(const struct way *way, tree ref, int depth)
 		return "*" + text_of(way, below, depth + 1) + "+" +
 		       std::to_string(mem_ref_offset(ref).force_shwi().to_constant());
 	default:
-		/* Of other kinds each is another one. */
+		/* Other expressions are all distinct. */
 		return DECL_P(ref) ? "d" + std::to_string(DECL_UID(ref))
 				   : "r" + std::to_string((unsigned long)ref);
 	}
 }
 
-/* Functions that return what they get. */
+/* Functions that return their argument. */
 static bool hands_through(gimple *stmt)
 {
 	static const char *const names[] = { "spinlock_check", "__builtin_expect", "PTR_ERR" };
@@ -123,7 +122,7 @@ static tree resolve(const struct way *way, tree value)
 	return value;
 }
 
-/* What a value is only another name of, or NULL. */
+/* The value of which this is only another name, or NULL. */
 static tree same_as(tree value)
 {
 	gimple *def = TREE_CODE(value) == SSA_NAME ? SSA_NAME_DEF_STMT(value) : NULL;
@@ -136,7 +135,7 @@ static tree same_as(tree value)
 	return def && hands_through(def) ? gimple_call_arg(def, 0) : NULL_TREE;
 }
 
-/* What was computed of itself, a round of a loop before, is not followed for ever. */
+/* A value computed from itself in an earlier iteration is not followed for ever. */
 static tree plain(const struct way *way, tree value)
 {
 	tree same;
@@ -187,7 +186,7 @@ static std::string text_of(const struct way *way, tree value, int depth)
 
 /* -- conditions ---------------------------------------------------------------------------- */
 
-/* A condition in one of three forms: what is not equal, less, or at most. */
+/* A condition in one of three forms: not equal, less, or at most. */
 static std::string condition(const struct way *way, enum tree_code code, tree a, tree b,
 			     bool *holds, int depth = 0)
 {
@@ -229,7 +228,7 @@ static bool is_address_of_variable(tree value)
 	return base && DECL_P(base);
 }
 
-/* What was allocated is not what a variable has, nor what memory has: it is not stored. */
+/* An allocated object differs from any variable and from any stored value: it is not stored. */
 static bool differ(const struct way *way, tree object, tree other)
 {
 	bool elsewhere = is_address_of_variable(other) ||
@@ -240,7 +239,7 @@ static bool differ(const struct way *way, tree object, tree other)
 	       text_of(way, object, 0) == way->allocated;
 }
 
-/* The address of a member, as much as that of a variable, is not NULL. */
+/* The address of a member or variable is never NULL. */
 static bool is_address(tree value)
 {
 	gimple *def = TREE_CODE(value) == SSA_NAME ? SSA_NAME_DEF_STMT(value) : NULL;
@@ -250,7 +249,7 @@ static bool is_address(tree value)
 		TREE_CODE(gimple_assign_rhs1(def)) == ADDR_EXPR);
 }
 
-/* 1 or 0, or -1: not known. */
+/* 1 or 0; -1: unknown. */
 static int outcome_of(const struct way *way, gcond *stmt)
 {
 	tree a = plain(way, gimple_cond_lhs(stmt)), b = plain(way, gimple_cond_rhs(stmt));
@@ -272,7 +271,7 @@ static int outcome_of(const struct way *way, gcond *stmt)
 	auto known = way->known.find(text);
 	if (known != way->known.end())
 		return known->second == holds;
-	/* Zero is neither less than zero nor more. */
+	/* Zero: neither less nor greater. */
 	known = integer_zerop(b) ? way->known.find(text_of(way, a, 0)) : way->known.end();
 	return known != way->known.end() && !known->second &&
 	       (code == LT_EXPR || code == GT_EXPR) ? 0 : -1;
@@ -316,7 +315,7 @@ static enum kind_of_end kind_of_result(const struct way *way, tree value)
 	return END_UNKNOWN;
 }
 
-/* The object, or a part of it. */
+/* Whether a value is the object, or a part of it. */
 static bool is_object(const struct search *search, const struct way *way, tree value,
 		      int depth = 0)
 {
@@ -379,7 +378,7 @@ static bool gives_below(const struct search *search, function *fun, int depth)
 	return false;
 }
 
-/* By its body, or if that is elsewhere by its name: as an excuse, that is enough. */
+/* By its body or, if that is elsewhere, by its name: enough for the benefit of the doubt. */
 static bool may_give(const struct search *search, tree callee, int depth)
 {
 	static const char *const words[] = {
@@ -398,7 +397,7 @@ static bool may_give(const struct search *search, tree callee, int depth)
 	return false;
 }
 
-/* What a giver gives back is this object, or one that is not named. */
+/* Whether a releasing call releases this object, or does not name its object. */
 static bool is_given(const struct search *search, const struct way *way, gcall *call,
 		     const struct half *giver)
 {
@@ -424,7 +423,7 @@ static bool keeps_nothing(const char *name)
 	return false;
 }
 
-/* false: nothing more is known on this way. */
+/* false: nothing more is known on this path. */
 static bool walk_call(struct search *search, struct way *way, gcall *call)
 {
 	const char *name = name_of_callee(call);
@@ -442,14 +441,14 @@ static bool walk_call(struct search *search, struct way *way, gcall *call)
 			way->passed.insert(call);
 	if (search->result)
 		return true;
-	/* A lock may be given back by whom it is not handed to. */
+	/* A lock may be released by a function that it is not passed to. */
 	return way->given || giver || !callee || keeps_nothing(name) ||
 	       !may_give(search, callee, 0);
 }
 
 static bool walk_statement(struct search *search, struct way *way, gimple *stmt)
 {
-	/* Ends share one statement: the way there is what differs. */
+	/* Exits share one return statement: the path to it differs. */
 	if (is_known(gimple_location(stmt)) && gimple_code(stmt) != GIMPLE_RETURN &&
 	    !gimple_clobber_p(stmt))
 		way->last = gimple_location(stmt);
@@ -457,7 +456,7 @@ static bool walk_statement(struct search *search, struct way *way, gimple *stmt)
 		return walk_call(search, way, call);
 	if (gimple_code(stmt) == GIMPLE_ASM)
 		return !search->result;
-	/* Something else keeps it. */
+	/* The object is stored elsewhere. */
 	if (search->result && gimple_store_p(stmt) && is_gimple_assign(stmt) &&
 	    is_gimple_val(gimple_assign_rhs1(stmt)) &&
 	    is_object(search, way, gimple_assign_rhs1(stmt)))
@@ -471,7 +470,7 @@ static bool walk_statement(struct search *search, struct way *way, gimple *stmt)
 
 static void walk(struct search *search, struct way *way, basic_block bb, gimple *from);
 
-/* PHIs become what comes by this edge, all at once. */
+/* PHIs take the values of this edge, all at once. */
 static void choose(struct way *way, edge e)
 {
 	std::map<tree, tree> fresh;
@@ -560,8 +559,8 @@ static void walk(struct search *search, struct way *way, basic_block bb, gimple 
 /* -- reports ------------------------------------------------------------------------------------ */
 
 /*
- * Who got the object may have kept it: unless another way gives it back after that, and
- * this one fails.
+ * A function that got the object may have kept it, unless another path releases it after that call
+ * and this path fails.
  */
 static bool is_elsewhere(const struct search *search, const struct way *way,
 			 enum kind_of_end kind)
@@ -593,7 +592,7 @@ static void report(const struct search *search, const struct way *way)
 	totals.kept++;
 }
 
-/* The shortest of the ways that are wrong. */
+/* Reports the shortest of the faulty paths. */
 static void judge(const struct search *search)
 {
 	const struct way *shortest = NULL;
@@ -608,7 +607,7 @@ static void judge(const struct search *search)
 		report(search, shortest);
 }
 
-/* The conditions that were met for certain before this block. */
+/* Records the conditions that certainly held before this block. */
 static void remember(struct way *way, basic_block bb)
 {
 	for (; bb != ENTRY_BLOCK_PTR_FOR_FN(cfun);
@@ -638,7 +637,7 @@ static bool start(struct search *search, struct way *way)
 	}
 	if (search->taker->outcome == OUTCOME_ANY)
 		return true;
-	/* Who does not look at it is not judged. */
+	/* A function that ignores the result is not judged. */
 	if (!result || TREE_CODE(result) != SSA_NAME)
 		return false;
 	way->known[text_of(way, result, 0)] = search->taker->outcome == OUTCOME_NONZERO;
@@ -669,7 +668,7 @@ void check_paths(function *fun)
 {
 	basic_block bb;
 
-	/* The kernel's own inline functions are not this module's. */
+	/* The kernel's own inline functions do not belong to this module. */
 	if (pairs.is_empty() || DECL_IN_SYSTEM_HEADER(fun->decl) ||
 	    strstr(DECL_SOURCE_FILE(fun->decl), "include/"))
 		return;

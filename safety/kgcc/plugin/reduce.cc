@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fewer checks.  What a check has shown is a fact: that bytes LO to HI from a root
- * are within its object.  Facts hold until something may free the object.
+ * Eliminates checks. A check establishes a fact: bytes LO to HI from a root are within its object.
+ * Facts hold until something may free the object.
  *
- *   available: shown on every path to here: no need to check it again
- *   certain:   will be checked on every path from here: one check can show both
+ *   available: established on every path to here: no need to check again
+ *   certain:   will be checked on every path from here: one check can establish both
  *
- * Both are the usual dataflow problems, over sets of facts.
+ * Both are standard dataflow problems, over sets of facts.
  */
 #include "check.h"
 #include "flow.h"
 
-/* Parts of other checks that one report may name. */
+/* Parts of other checks that one report may name, at most. */
 #define PARTS 16
 
 static bool is_arith(const struct check *check)
@@ -30,7 +30,7 @@ static bool same_base(const struct check *a, const struct check *b)
 	       same_expression(a->length, b->length);
 }
 
-/* A pointer that left its object is no error, so its check shows nothing. */
+/* An out-of-bounds pointer is not an error by itself, so its check establishes nothing. */
 static bool shows(const struct check *check, const struct check *fact)
 {
 	return same_base(check, fact) && check->lo <= fact->lo && check->hi >= fact->hi &&
@@ -82,7 +82,7 @@ static tree find_names(tree *expression, int *, void *data)
 	return NULL_TREE;
 }
 
-/* What a check shows, and which names it speaks of. */
+/* Records what a check establishes, and the names in it. */
 void flow::note(unsigned int i)
 {
 	struct check *check = checks[i];
@@ -129,7 +129,7 @@ void flow::forget_results(sbitmap set, gimple *stmt)
 		forget(set, name);
 }
 
-/* An allocation of constant size shows what lies within it. */
+/* An allocation of constant size establishes its own bounds. */
 void flow::allocate(sbitmap set, gimple *stmt)
 {
 	HOST_WIDE_INT size;
@@ -221,7 +221,7 @@ void flow::meet_before(basic_block bb)
 	}
 }
 
-/* Drops what has been shown already, and says how many that were. */
+/* Drops checks of available facts; returns their number. */
 unsigned int flow::drop_available()
 {
 	auto_sbitmap set(MAX(n, 1));
@@ -264,13 +264,13 @@ template <typename Visit> void flow::backward(basic_block bb, sbitmap set, Visit
 		forget_results(set, gsi_stmt(gsi));
 }
 
-/* Functions that do not return, as the kernel is to stop. */
+/* Functions that do not return because the kernel is to stop. */
 static const char *const crashes[] = {
 	"panic", "nmi_panic", "fortify_panic", "__fortify_panic", "__stack_chk_fail",
 	"usercopy_abort",
 };
 
-/* Whether a block's end is of the task only: kthread_complete_and_exit(). */
+/* Whether a block's end ends only the task: kthread_complete_and_exit(). */
 static bool ends_task(basic_block bb)
 {
 	gimple *last = last_statement(bb);
@@ -287,7 +287,7 @@ static bool ends_task(basic_block bb)
 	return true;
 }
 
-/* Paths that end in a crash do not count, paths without an end do. */
+/* Paths that end in a crash do not count, infinite paths do. */
 void flow::meet_after(basic_block bb)
 {
 	edge_iterator iterator;
@@ -307,7 +307,7 @@ void flow::meet_after(basic_block bb)
 	}
 }
 
-/* The blocks from which no end can be reached, neither a good one nor a bad one. */
+/* Blocks from which no exit can be reached, neither a return nor a crash. */
 void flow::find_endless(sbitmap endless)
 {
 	auto_vec<basic_block> todo;
@@ -359,7 +359,7 @@ void flow::solve_certain()
 	}
 }
 
-/* A report of what is outside a variable names one access only. */
+/* A report about a variable names one access only. */
 static bool can_widen(const struct check *check)
 {
 	return !check->length && !is_arith(check) &&
@@ -367,8 +367,8 @@ static bool can_widen(const struct check *check)
 }
 
 /*
- * Lets a check show what is certain to be checked later, too.  That is facts: a check of
- * one of them may stand on another path, and have been widened by what follows there.
+ * Widens a check by what is certain to be checked later. Use facts, not checks: another path may
+ * hold the check of a fact, and that check may have been widened by what follows there.
  */
 void flow::widen(unsigned int i, sbitmap later)
 {
@@ -388,7 +388,7 @@ void flow::widen(unsigned int i, sbitmap later)
 	}
 }
 
-/* A pointer that will be dereferenced for certain is checked then. */
+/* A pointer that is certainly dereferenced later is checked then. */
 bool flow::dereferenced(unsigned int i, sbitmap later)
 {
 	unsigned int j;

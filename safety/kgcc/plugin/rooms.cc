@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several checks of one root look its object up once.  A lookup leaves the object's room,
- * the bytes from the root to its end, in a variable; later checks compare with that, and
- * look the object up only if their bytes are not within, or if nothing is known: then the
- * room is 0.  It is 0 at first, and again where the object may have been freed.
+ * Several checks of one root share one lookup of its object. The lookup stores the object's room,
+ * the bytes from the root to its end, in a variable. Later checks compare with the room, and look
+ * the object up only if their bytes exceed it. A room of 0 means unknown: at first, and again after
+ * the object may have been freed.
  *
  * The room is known on some paths only, as other facts are, but need not be on all.
  *
@@ -20,9 +20,9 @@ namespace {
 
 enum direction { FORWARD, BACKWARD };
 
-/* Roots that share a room: always that of the one that was defined last. */
+/* Roots that share a room: it is always that of the root defined last. */
 struct group {
-	tree place;			/* where they are loaded from; NULL: a root of its own */
+	tree place;			/* memory they are loaded from; NULL: a single root */
 	unsigned int members;
 	bool argument;
 	tree room, last, above;		/* variables, or NULL */
@@ -34,12 +34,12 @@ struct root {
 	unsigned int group;
 };
 
-/* What changes what is known, in the order of execution. */
+/* What changes the knowledge about rooms, in order of execution. */
 struct event {
 	enum { CHECKED, DEFINED, FREED } kind;
 	struct check *check;		/* CHECKED */
 	struct root *root;		/* CHECKED, DEFINED */
-	gimple *stmt;			/* FREED: may have been, by this */
+	gimple *stmt;			/* FREED: the statement that may free */
 };
 
 class rooms {
@@ -59,7 +59,7 @@ private:
 	sbitmap *in, *out;
 	sbitmap arguments;					/* those groups */
 
-	/* Of a set, by root or by group: those that part get one of their own. */
+	/* Bits by root or by group: roots removed from a group get their own. */
 	unsigned int bits() { return 2 * roots.length() + 1; }
 	struct root *root_of(tree name);
 	void place(struct check *check);
@@ -84,7 +84,7 @@ private:
 
 }
 
-/* Whether a check looks up what its root points into, once that is there. */
+/* Whether a check looks up the root's object when the root is defined. */
 static bool is_lookup(const struct check *check)
 {
 	tree root = check->root;
@@ -98,13 +98,13 @@ static bool is_lookup(const struct check *check)
 	       !stmt_ends_bb_p(def);
 }
 
-/* The room starts at the root. */
+/* The room counts from the root. */
 static bool can_compare(const struct check *check)
 {
 	return check->addr || check->lo >= 0;
 }
 
-/* What a root is loaded from, or NULL. */
+/* The memory that a root is loaded from, or NULL. */
 static tree loaded_from(const struct root *root)
 {
 	gimple *def = SSA_NAME_DEF_STMT(root->name);
@@ -122,7 +122,7 @@ static tree is_of_loop(tree *expression, int *, void *data)
 	return bb && flow_bb_inside_loop_p(loop, bb) ? *expression : NULL_TREE;
 }
 
-/* Whether a loop loads it from the same place in each round. */
+/* Whether a loop loads it from the same place in each iteration. */
 static bool is_repeated(const struct root *root, tree place)
 {
 	class loop *loop = gimple_bb(SSA_NAME_DEF_STMT(root->name))->loop_father;
@@ -170,7 +170,7 @@ void rooms::place(struct check *check)
 	list->safe_push(check);
 }
 
-/* NULL where it is no root. */
+/* NULL if the name is not a root. */
 struct root *rooms::root_of(tree name)
 {
 	unsigned int *number = name && TREE_CODE(name) == SSA_NAME ? numbers.get(name) : NULL;
@@ -188,7 +188,7 @@ void rooms::list_checks(std::vector<struct event> &list, void *key, bool after)
 				list.push_back({ event::CHECKED, check, root_of(check->root), NULL });
 }
 
-/* Those that a statement defines. */
+/* Roots that a statement defines. */
 void rooms::list_roots(std::vector<struct event> &list, gimple *stmt)
 {
 	ssa_op_iter iterator;
@@ -220,7 +220,7 @@ void rooms::list_events(basic_block bb)
 	list_checks(list, bb, false);
 }
 
-/* Sets of what holds at each block's begin and end, on one path to it or from it at least. */
+/* Solves for what holds at each block's begin and end, on at least one path to or from it. */
 template <typename Transfer> void rooms::solve(enum direction direction, Transfer transfer)
 {
 	sbitmap *first = direction == FORWARD ? in : out, *last = direction == FORWARD ? out : in;
@@ -262,7 +262,7 @@ unsigned int rooms::group_of(tree place)
 	return groups.length() - 1;
 }
 
-/* In the set: roots of which another one of their group was defined later. */
+/* The set has roots after which another one of their group was defined. */
 void rooms::follow_stale(basic_block bb, sbitmap set, sbitmap stale)
 {
 	for (const struct event &event : events[bb->index]) {
@@ -283,14 +283,14 @@ void rooms::follow_stale(basic_block bb, sbitmap set, sbitmap stale)
 	}
 }
 
-/* Roots that are checked while the room may be another one's. */
+/* Finds roots that are checked while the room may be another root's. */
 void rooms::find_stale(sbitmap stale)
 {
 	bitmap_clear(stale);
 	solve(FORWARD, [&](basic_block bb, sbitmap set) { follow_stale(bb, set, stale); });
 }
 
-/* Into groups; what gains nothing by one has its own. */
+/* Forms groups; a root that gains nothing from sharing stays alone. */
 void rooms::gather()
 {
 	auto_sbitmap stale(bits());
@@ -320,8 +320,8 @@ void rooms::gather()
 /* -- whose rooms are known, and whose are wanted -------------------------------------- */
 
 /*
- * What is known after each event, or wanted before it.  A check leaves its root's room, and
- * one that compares wants it.
+ * What is known after each event, or wanted before it. A check provides its root's room, and one
+ * that compares wants it.
  */
 template <typename Visit>
 void rooms::walk(enum direction direction, basic_block bb, sbitmap set, Visit visit)
@@ -364,7 +364,7 @@ void rooms::make_variables(struct group *group)
 		group->above = create_tmp_reg(long_unsigned_type_node, "above");
 }
 
-/* Which checks compare; and of those that look up, which are to leave what they find. */
+/* Chooses the checks that compare, and the lookups that must store their result. */
 void rooms::choose()
 {
 	auto_sbitmap set(bits());
@@ -433,7 +433,7 @@ void rooms::clear(gimple *stmt, struct group *group)
 	insert_after(fun, stmt, seq);
 }
 
-/* A root's room is not known, unless its value is that of the last one. */
+/* A root's room is unknown, unless its value equals the last one's. */
 void rooms::define(const struct root *root, bool known)
 {
 	const struct group *group = &groups[root->group];
@@ -482,7 +482,7 @@ void rooms::clear_all()
 			define(&roots[i], bitmap_bit_p(follows, i));
 }
 
-/* Of a group: until the first of its roots is defined.  And the masks. */
+/* Initialises a group's variables, before its first root is defined, and the masks. */
 void rooms::begin()
 {
 	gimple_seq seq = NULL;
@@ -507,7 +507,7 @@ void rooms::share()
 	begin();
 }
 
-/* After a call that ends a block nothing can be inserted. */
+/* Nothing can be inserted after a call that ends a block. */
 static bool can_insert(function *fun)
 {
 	basic_block bb;

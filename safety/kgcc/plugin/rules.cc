@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The language of rules: words, and a parser that descends. */
+/* The language of rules: a lexer of words, and a recursive-descent parser. */
 #include "pairs.h"
 #include "rules.h"
 
 auto_vec<struct rule *> rules;
 
-/* Names of events, as evmon has them; the last one is the first of the user's own. */
+/* Event names as in evmon; the last one is the first user-defined one. */
 static const char *const events[] = {
 #define EVENT(name, class, text) #name,
 #include "../../evmon/events.def"
@@ -18,7 +18,7 @@ static struct {
 	unsigned int line, column;
 	const char *word;		/* "" at the end */
 	unsigned int word_line, word_column;
-	bool good;			/* all of this rule up to here */
+	bool good;			/* no error in this rule so far */
 } input;
 
 /* -- words ------------------------------------------------------------------------ */
@@ -79,7 +79,7 @@ static bool is_name(void)
 	return is_name_character(*input.word);
 }
 
-/* Errors after the first one of a rule would be about the same. */
+/* Only the first error of a rule: later ones would follow from it. */
 static void bad_word(const char *message)
 {
 	if (input.good)
@@ -261,7 +261,7 @@ static const char *need_relation(void)
 	return "";
 }
 
-/* From one word to another one, in the rule's own spelling. */
+/* The text from one word to another, spelled as in the rule. */
 static const char *text_between(const char *from, const char *to)
 {
 	while (to > from && ISSPACE(to[-1]))
@@ -321,7 +321,7 @@ static void end_rule(void)
 {
 	if (input.good && !is_word(";"))
 		expected("',' or ';'");
-	/* The next rule may be good. */
+	/* Skip to the next rule, which may be good. */
 	while (*input.word && !is_word(";"))
 		next_word();
 	if (*input.word)

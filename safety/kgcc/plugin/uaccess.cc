@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Between user_access_begin() and user_access_end() the kernel may access the
- * process's memory, and no function is to be called.  A check there ends that, and
- * begins it again, by copies of the function's own instructions: what they look like
- * differs from kernel to kernel.
+ * Between user_access_begin() and user_access_end() the kernel may access user memory, and no
+ * function may be called. A check there closes the access and reopens it, by copies of the
+ * function's own instructions, because these differ from kernel to kernel.
  */
 #include "check.h"
 
-/* The function's first of each; and its blocks that begin with access. */
+/* The function's first STAC and CLAC, and the blocks that begin with access open. */
 static gasm *stac, *clac;
 static bitmap open_at_start;
 
@@ -29,7 +28,7 @@ static bool is_clac(gimple *stmt)
 	return is_asm(stmt, "clac", "0x0f,0x01,0xca");
 }
 
-/* Up to a statement of a block, or to its end. */
+/* Whether access is open before a statement of a block, or at its end. */
 static bool is_open(basic_block bb, gimple *end)
 {
 	bool open = bitmap_bit_p(open_at_start, bb->index);
@@ -106,7 +105,7 @@ gimple *begin_user_access(void)
 	return copy_of(stac);
 }
 
-/* What was written before it was known where user memory is open. */
+/* For checks inserted before it was known where access is open. */
 void close_user_access(function *fun, bool (*calls)(gimple *stmt))
 {
 	basic_block bb;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Hold KGCC's elimination of checks against all checks, on random programs.
+"""Compare KGCC's elimination of checks with all checks, on random programs.
 
-Each file of programs is compiled with all checks and with those that are left after
-elimination, by the compiler that the kernel was built with.  Both have to end each run in
-the same way: at a violation, or not.  What differs is printed with the program.
+Each file of programs is compiled with all checks, and with those left after elimination, by the
+compiler of the kernel. Each run must end the same way in both: at a violation, or not. Programs
+that differ are printed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ sys.path.insert(0, str(HERE))
 
 import generate  # noqa: E402
 
-# As kbuild has them, as far as checks are concerned.
+# kbuild's flags, as far as they concern checks.
 FLAGS = [
     *("-std=gnu11", "-w", "-fno-pie", "-fno-strict-aliasing"),
     *("-fno-strict-overflow", "-fno-delete-null-pointer-checks", "-fno-allow-store-data-races"),
     *("-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone", "-ffreestanding"),
-    # As in kernels: checks preserve no vector registers, where a vectorized loop has its sum.
+    # As in kernels: checks preserve no vector registers, but a vectorized loop keeps its sum there.
     "-mgeneral-regs-only",
-    # A compiler of so short a life need not collect its garbage.
+    # The compiler's process is too short-lived to collect garbage.
     *("--param", "ggc-min-expand=1000", "--param", "ggc-min-heapsize=1048576"),
 ]
-# What comes after the plugin takes half of the compiler's time.  It is done in full, and
-# debug information written, for one file in so many only.
+# Passes after the plugin take half of the compiler's time. Only one file in this many is compiled
+# with all of them and with debug information.
 IN_FULL = 8
 QUICK = [
     *("-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-ivopts", "-fno-gcse"),
@@ -46,7 +46,7 @@ QUICK = [
     "-fno-move-loop-invariants",
 ]
 PLUGINS_PASS = "tree-kgcc_check"
-# Passes that may be left out there.  Compilers differ in how many there are of each.
+# Passes to skip in the other files. Compilers differ in how many instances each pass has.
 OF_TREES = (
     "dse dce sccp cddce ivcanon copyprop lim cunroll fre reassoc slsr thread dom strlen "
     "threadfull vrp ccp wrestrict forwprop sink phiopt widening_mul store-merging tailc "
@@ -55,16 +55,16 @@ OF_TREES = (
 OF_RTL = "cse fwprop ce dse combine ree cmpelim csa bbro compgotos"
 LEFT_OUT = {f"tree-{name}" for name in OF_TREES.split()} | {f"rtl-{n}" for n in OF_RTL.split()}
 RUNS = 8
-# A run that took too long says nothing.
+# A run that timed out counts as neither.
 UNKNOWN = "t"
-# With all checks a run may fault where the other reports: GCC may move a load ahead of its
-# check, to where every path reaches it.  No report is lost then.
+# With all checks a run may fault where the other one reports: GCC may move a load before its check,
+# to a point that every path reaches. No report is lost then.
 FAULTED_ONLY = ("!", "v")
 
 
 @functools.cache
 def left_out(compiler: str, plugin: Path) -> list[str]:
-    """Options for those that the compiler has."""
+    """Options that skip the passes which the compiler has."""
     command = [compiler, "-O2", f"-fplugin={plugin}", "-fdump-passes", "-S", "-o", os.devnull]
     done = subprocess.run(
         [*command, "-xc", "-"], input="int x(void) { return 0; }", capture_output=True,
@@ -78,7 +78,7 @@ def left_out(compiler: str, plugin: Path) -> list[str]:
 
 
 def flags_of(seed: int, compiler: str, plugin: Path) -> list[str]:
-    """Kernels are compiled with -O2.  -O1 leaves more of what a program does."""
+    """Kernels are compiled with -O2; -O1 keeps more of the program's structure."""
     if seed % IN_FULL == 0:
         return [*FLAGS, "-O2", "-g"]
     return [*FLAGS, "-O1" if seed % 2 else "-O2", *QUICK, *left_out(compiler, plugin)]
@@ -105,7 +105,7 @@ def ends(program: Path) -> list[str]:
 
 
 def same(every: str, left: str) -> bool:
-    """Did a program with every check end as with those that are left?"""
+    """Did the program end the same way with all checks and with those left?"""
     return all(
         a == b or UNKNOWN in (a, b) or (a, b) == FAULTED_ONLY
         for a, b in zip(every.split(), left.split(), strict=True)
@@ -113,7 +113,7 @@ def same(every: str, left: str) -> bool:
 
 
 def differences(args: argparse.Namespace, seed: int, runtime: Path) -> tuple[list[str], int]:
-    """Compile and run a file: the programs that differ, and how many violations there were."""
+    """Compile and run a file; returns the programs that differ, and the number of violations."""
     different, violations = [], 0
     with tempfile.TemporaryDirectory() as directory:
         top = Path(directory)
@@ -133,7 +133,7 @@ def differences(args: argparse.Namespace, seed: int, runtime: Path) -> tuple[lis
 
 
 def compare(args: argparse.Namespace, runtime: Path) -> Iterator[tuple[list[str], int]]:
-    """File by file, several at a time."""
+    """Compare files, several in parallel."""
     seeds = iter(range(args.seed, args.seed + args.files))
     end = time.monotonic() + (args.seconds or float("inf"))
     running: set[Future[tuple[list[str], int]]] = set()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random programs in kernel C: what KGCC's elimination of checks has to get right.
+"""Random programs in kernel C that KGCC's elimination of checks must handle correctly.
 
-A program is a function of numbers and pointers: to loops with all kinds of bounds and
-types of counters, casts, aggregates, clones, calls that free, ways out in the middle.  It
-may be wrong: then checks have to say so, however many of them are left.
+A program is a function of numbers and pointers, with loops of all kinds of bounds and counter
+types, casts, aggregates, clones, calls that free, and early exits. It may contain errors: checks
+must report them however many checks are eliminated.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Program:
     # -- expressions ------------------------------------------------------------------
 
     def number(self) -> str:
-        """A constant, a number that came from outside, or a loop's counter."""
+        """A constant, an argument, or a loop's counter."""
         known = ["n", "m", "k", "j", *self.counters, *self.counters]
         return self.any.choice([str(self.any.choice(SMALL)), *known])
 
@@ -125,7 +125,7 @@ class Program:
         return f"({self.number()} & {self.pick('3', '7', '15')})"
 
     def pointer(self) -> str:
-        """A pointer to bytes, by itself or by some way round."""
+        """A pointer to bytes, direct or derived."""
         name = self.pick("p", "q", "r", "s")
         ways = (
             name,
@@ -146,11 +146,11 @@ class Program:
         return self.any.choice(ways)
 
     def loaded(self) -> str:
-        """A pointer that is loaded again wherever it is used, as stores may change it."""
+        """A pointer that is reloaded at each use, because stores may change it."""
         return f"e->pointer[{self.pick('0', '1', '2', '(k & 3)')}]"
 
     def place(self) -> str:
-        """What can be read and written."""
+        """An lvalue that can be read and written."""
         element = self.pick(*ELEMENTS)
         member = self.pick("a", "b", "d", f"c[{self.index()}]", f"e[{self.index()}]")
         ways = (
@@ -220,7 +220,7 @@ class Program:
         self.add(depth, self.any.choice(ways))
 
     def free_between(self, depth: int) -> None:
-        """The same memory is used before and after it may be freed."""
+        """Uses the same memory before and after a call that may free it."""
         name = self.pick("p", "q", "r", "s", self.loaded())
         place = f"(({self.pick(*ELEMENTS)} *){name})[{self.pick('0', '1', 'j')}]"
         self.add(depth, f"sum += {place};")
@@ -233,7 +233,7 @@ class Program:
         self.add(depth, self.pick(f"sum += {place};", f"{place} = 1;"))
 
     def reload(self, depth: int) -> None:
-        """A place is loaded from again, where the pointer may have become another one."""
+        """Loads a pointer again where it may have changed."""
         loaded = self.loaded()
         for _ in range(self.any.randint(2, 3)):
             self.add(depth, f"sum += ((u32 *){loaded})[{self.pick('0', '1', '2', '4', 'j')}];")
@@ -281,7 +281,7 @@ class Program:
         self.add(depth, "}")
 
     def walk(self, depth: int) -> None:
-        """By a pointer, up to another one."""
+        """A pointer that walks up to another one."""
         element, name, end = self.pick(*ELEMENTS), self.fresh(), self.fresh()
         base, relation = self.pick("p", "q", "r", "s"), self.pick("<", "!=", "<=")
         self.add(depth, f"for ({element} *{name} = ({element} *){base}, *{end} = {name} + "
@@ -311,14 +311,15 @@ static noinline long {name}(struct environment *e)
 	void (*volatile drop)(void *, long) = helper_drop;
 	u64 sum = 0;
 """
-        # To read what was freed is an error once more, which hides one that was missed.
+        # Reading after a free is an error that could mask a missed one, so only some programs do
+        # it.
         read = self.pick("", "", " + *p + *q + *r")
         tail = f"\tsink = sum + n + m + k + j + local[0] + table[0]{read};\n"
         return "\n".join([head, *self.lines, tail + "\treturn sum;\n}\n"])
 
 
 def source(seed: int, count: int) -> str:
-    """A file of programs; each depends on its seed and number only."""
+    """A file of programs; each depends only on its seed and number."""
     texts = [Program(f"{seed}/{i}").text(f"program{i}") for i in range(count)]
     table = "".join(f"\tprogram{i},\n" for i in range(count))
     return (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KGCC's runtime for programs of generate.py, as a process: what checks call, objects, and
+ * KGCC's runtime as a process, for programs of generate.py: the functions that checks call,
+ * objects, and
  * the end of a program at its first violation.
  *
- * Objects lie close to each other, so what leaves one is soon in the next one, and the
- * memory of freed ones is not used again.  Reads and writes that are wrong do not happen,
- * as each check comes before its access.
+ * Objects are close together, so a pointer that leaves one soon enters the next; freed memory is
+ * not reused. Bad accesses do not happen, because each check precedes its access.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ static const char *violated;
 
 enum { ENDED, VIOLATED, LEFT, LONG, FAULT };
 
-/* Microseconds of a processor that a run may take. */
+/* CPU time of a run in microseconds, at most. */
 #define LONGEST	5000
 
 /* -- the map -------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static bool find_exact(const struct site *site, unsigned long address, struct ob
 	return false;
 }
 
-/* What an address lies in, or at the end of. */
+/* Finds the object that an address lies in, or at the end of. */
 static bool find(const struct site *site, unsigned long address, struct object *found)
 {
 	return find_exact(site, address, found) || find_exact(site, address - 1, found);
@@ -148,7 +148,7 @@ static bool within(const struct object *object, unsigned long address, unsigned 
 	       length <= object->end - address;
 }
 
-/* As kgcc_check() in safety/kgcc/check.c: the object's bytes from the pointer on, or 0. */
+/* Like kgcc_check() in safety/kgcc/check.c: the object's bytes from the pointer on, or 0. */
 __attribute__((used)) unsigned long check(const struct site *site, unsigned long pointer,
 					  unsigned long address, unsigned long length)
 {
@@ -190,7 +190,7 @@ __attribute__((used)) void leave(struct record *record)
 	records = record->outer;
 }
 
-/* As those of safety/kgcc/enter.S: all registers are kept but r8 to r11. */
+/* Like safety/kgcc/enter.S: preserves all registers except r8 to r11. */
 #define SAVE	"pushq %rax; pushq %rcx; pushq %rdx; pushq %rsi; pushq %rdi; pushq %rbp;" \
 		"movq %rsp, %rbp; andq $-16, %rsp; cld;"
 #define RESTORE	"movq %rbp, %rsp; popq %rbp; popq %rdi; popq %rsi; popq %rdx; popq %rcx; popq %rax; ret;"
@@ -198,7 +198,7 @@ __attribute__((used)) void leave(struct record *record)
 	asm(".text; .globl " name "; " name ": " SAVE arguments "call " function ";" \
 	    "movq %rax, %r9;" RESTORE)
 
-/* Of checks there is one for each register that the pointer may be in. */
+/* A check function for each register that the pointer may be in. */
 #define CHECK(name, arguments) \
 	asm(".text; .irp pointer, rax, rbx, rcx, rdx, rsi, rdi, rbp, r12, r13, r14, r15;" \
 	    ".globl " name "_\\pointer; " name "_\\pointer: movq %\\pointer, %r10;" SAVE \
@@ -234,7 +234,7 @@ void kgcc_kfree(const char *where, const void *object)
 			objects[i].freed = true;
 }
 
-/* Other code, of which nothing is known when programs are compiled. */
+/* External code, unknown when programs are compiled. */
 long other(long value)
 {
 	return value * 3 + 1;
@@ -291,7 +291,7 @@ static struct environment *any_environment(void)
 	return environment;
 }
 
-/* A loop without an end, or an access that no check came before. */
+/* An endless loop, or an access without a check before it. */
 static void on_signal(int number)
 {
 	siglongjmp(start, number == SIGVTALRM ? LONG : FAULT);

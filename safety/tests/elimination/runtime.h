@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What programs of generate.py share with runtime.c. */
+/* Declarations shared by the programs of generate.py and runtime.c. */
 #ifndef RUNTIME_H
 #define RUNTIME_H
 
@@ -24,7 +24,7 @@ struct item {
 	u32 e[4];
 };
 
-/* Names that the plugin knows: it has them call the runtime's. */
+/* Names that the plugin knows: it redirects calls to the runtime's. */
 void *__kmalloc(unsigned long size, unsigned int flags);
 void kfree(const void *object);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sleeping where one must not; locks of interrupts; sections that are not in balance. */
+/* Sleeping in atomic context; locks shared with interrupts; unbalanced sections. */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -22,7 +22,7 @@ static DECLARE_WORK(work, nothing);
 
 /* -- under a spinlock ------------------------------------------------------------ */
 
-/* Statements that have become macros' own have commas. */
+/* Statements that are macros may contain commas. */
 #define UNDER(name, take, release, ...)					\
 	void name(void)							\
 	{								\
@@ -103,7 +103,7 @@ void sleep_hardirq_mutex(void)
 	in_hardirq_of(take_mutex);
 }
 
-/* Two functions further. */
+/* Two calls deep. */
 static noinline void by_helper(struct locks *l)
 {
 	down_write(&l->rwsem);
@@ -170,7 +170,7 @@ void irq_rwlock(void)
 	in_hardirq_of(read_rwlock);
 }
 
-/* b is taken with interrupts on, and under a, which interrupts take. */
+/* b is taken with interrupts on, and also under a, which interrupts take. */
 void irq_through_other(void)
 {
 	LOCKS_OF(a);
@@ -253,7 +253,7 @@ void section_rcu_ended_twice(void)
 	rcu_read_unlock();
 }
 
-/* The count is set right again, as no tool sees. */
+/* Correct the count behind the tools' backs. */
 void section_preempt_ended_twice(void)
 {
 	preempt_disable();

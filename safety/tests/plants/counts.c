@@ -6,7 +6,7 @@
 
 #include "plants.h"
 
-/* Not freed by the last drop: what is wrong is the counter's, not the memory's. */
+/* Not freed by the last drop: the fault is in the counter, not in the memory. */
 struct counters {
 	refcount_t refcount;
 	struct kref kref;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Who finds which of the planted faults: every tool, in guests; the table of it.
+"""Which tool finds which planted fault: runs every tool in guests and writes the table.
 
-Each run is a guest with one tool, or with the debug kernel's; a fault that ends its guest
-is judged by the kernel's log, and the run goes on in another guest.
+Each run is a guest with one tool, or with the debug kernel. If a fault ends its guest, the
+kernel's log decides, and the run continues in another guest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def left(path: Path) -> list[str]:
-    """The plants that are still to be committed."""
+    """The plants not yet run."""
     written = lines(path)
     ended = {line["name"] for line in written if "name" in line}
     leaks = any("leaks" in line for line in written)
@@ -50,7 +50,7 @@ def left(path: Path) -> list[str]:
 
 
 def post_mortem(path: Path, columns: list[str], said: str) -> None:
-    """Add the plant that ended its guest: what the log has after its mark."""
+    """Add the result of the plant that ended its guest: the log after its mark."""
     last = lines(path)[-1:]
     if not last or "begin" not in last[0]:
         return
@@ -83,7 +83,7 @@ def run_in_guests(run: str, kernel: str, path: Path) -> None:
 
 
 def compiled(kernel: str, *settings: str) -> str:
-    """What a compiler says of the plants' source."""
+    """Compile the plants' source; returns the compiler's messages."""
     tree = kernels.fetch(kernels.release_of(kernel))
     out = ROOT / "build" / f"safety-{kernels.release_of(kernel)}" / "plants-compiled"
     subprocess.run(["rm", "-rf", out], check=True)
@@ -97,7 +97,7 @@ def compiled(kernel: str, *settings: str) -> str:
 
 
 def warned(text: str, kind: str) -> dict[str, str]:
-    """The plants in which a warning of a kind lies, by name."""
+    """The plants whose code has a warning of this kind, by name."""
     found = {}
     for file, line, name in WARNING.findall(text):
         function = (function_at(file, int(line)) or "").removesuffix("_of")
@@ -107,7 +107,7 @@ def warned(text: str, kind: str) -> dict[str, str]:
 
 
 def compile_time(kernel: str, path: Path) -> None:
-    """What GCC says of them, as a run's results."""
+    """GCC's warnings, recorded as a run's results."""
     text = compiled(kernel, "--", "PLANTS_WARNINGS=-fanalyzer")
     columns = {"gcc": warned(text, "(?!analyzer)"), "analyzer": warned(text, "analyzer")}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def compile_time(kernel: str, path: Path) -> None:
 
 
 def merged(kept: Path) -> dict[str, dict[str, str]]:
-    """By plant and column, from the last results of each run."""
+    """Results by plant and column, from the latest results of each run."""
     found: dict[str, dict[str, str]] = {plant.name: {} for plant in plants()}
     for run in [*RUNS, COMPILE]:
         for line in lines(kept / f"{run}.jsonl"):

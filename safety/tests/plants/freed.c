@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Used after it was freed; freed twice; freed though it is no object. */
+/* Use after free; double free; free of something that is not an object. */
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
@@ -38,7 +38,7 @@ void freed_cache(void)
 	sink = READ_ONCE(p[1]);
 }
 
-/* Clones of these have other names: free_first.constprop.0, free_rarely.part.0 */
+/* The compiler's clones have other names: free_first.constprop.0, free_rarely.part.0 */
 static noinline void free_first(void **list, int which, const char *why)
 {
 	if (why)
@@ -220,7 +220,7 @@ void freed_rcu_by_kernel(void)
 
 	kfree_rcu(later, rcu);
 	rcu_barrier();
-	/* Some milliseconds more: it collects them. */
+	/* Some milliseconds more: frees are batched. */
 	schedule_timeout_uninterruptible(HZ / 5);
 	rcu_barrier();
 	sink = READ_ONCE(later->value);
@@ -254,7 +254,7 @@ void freed_parent(void)
 	sink = other_read(name);
 }
 
-/* Another object is there by then. */
+/* By then another object is there. */
 void freed_again_used(void)
 {
 	u32 *p = kmem_cache_alloc(own_cache(), GFP_KERNEL), *q;
@@ -326,7 +326,9 @@ void freed_completion(void)
 	sink = READ_ONCE(done->done);
 }
 
-/* The wheel keeps what the cache does not write to, and it goes a little later. */
+/*
+ * The timer wheel's fields are outside those that the cache overwrites; it is freed a little later.
+ */
 void freed_timer(void)
 {
 	struct timer_list *timer = own_object();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Beyond objects of the heap, and before them. */
+/* Accesses beyond objects of the heap, and before them. */
 #include <linux/device.h>
 #include <linux/mempool.h>
 #include <linux/mm.h>
@@ -310,7 +310,7 @@ void heap_locked(void)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-/* The byte before is another object's, which does not use it. */
+/* The byte before belongs to another object, which does not use it. */
 void heap_under_write(void)
 {
 	u8 *p = own_object();
@@ -337,7 +337,7 @@ void heap_under_copy(void)
 	kfree(p);
 }
 
-/* A member of an object, taken for one of a larger object. */
+/* container_of() with a larger structure than the member is in. */
 void heap_container(void)
 {
 	struct list_head *link = kzalloc(sizeof(*link), GFP_KERNEL);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Commit planted faults in a guest, one after the other; what each tool says of them.
+"""Trigger planted faults in a guest, one after the other, and record the tools' reports.
 
 usage: inside.py [-c] TOOL FILE [NAME...]
 
--c: what was loaded is removed at the end, which some of what is planted prevents.
+-c: unload the modules at the end, which some plants prevent.
 
 A line of JSON for each is added to FILE: {"begin": NAME} before it, {"name": NAME, "text":
-what was reported or None, "end": how it ended} after it.  Whoever started the guest knows by
-the last line which one ended it.
+the report or None, "end": how it ended} after it. If the guest dies, the last line names the plant
+that ended it.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ DEBUG = Path("/sys/kernel/debug")
 PANIC_ON_OOPS = Path("/proc/sys/kernel/panic_on_oops")
 KMEMLEAK = DEBUG / "kmemleak"
 CPUS = Path("/sys/devices/system/cpu")
-# Seconds for one, until it hangs; for what it started to come to an end.
+# Seconds until a plant counts as hung, and seconds for its aftermath.
 TIME, AFTER = 20, 0.05
-# Seconds in which the check of calls that may sleep reports once.
+# The check of calls that may sleep reports at most once in this many seconds; its retries.
 SLEEP_CHECK, WAITS = 1.1, 4
 
-# What the stock kernel itself says.
+# Reports of a stock kernel.
 KERNEL = (
     r"BUG: .*|kernel BUG at .*|WARNING: .*|Oops: .*|.*list_(?:add|del) corruption.*|refcount_t: .*"
     r"|general protection fault.*"
 )
-# What is built with lockdep: the checks of locks' own state, and of RCU's sections.
+# Reports of features built with lockdep: lock state, and RCU sections.
 LOCKDEP = (
     r"WARNING: (?!CPU).*(?:lock|RCU usage).*|BUG: (?:spinlock|rwlock|workqueue leaked lock) .*"
     r"|.*BUG: Invalid wait context.*|INFO: trying to register non-static key.*"
     r"|DEBUG_(?:LOCKS|RWSEMS)_WARN_ON.*(?:\nWARNING: .*)?"
 )
-# By the name of a column: what the log has of it.
+# Reports in the log, by column.
 PATTERNS = {
     "stock": KERNEL,
     "kgcc": r"kgcc: violation: .*",
@@ -61,18 +61,18 @@ PATTERNS = {
     "sleep": r"BUG: (?:sleeping function called|scheduling while atomic).*",
     "others": rf"ODEBUG: .*|{KERNEL}",
 }
-# By the name of a run: the module's directory, the tools' modules, the columns.
+# For each run: the module's directory, the tools' modules, the columns.
 MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
 PARAMETERS = {
     "evmon/evmon_irq": {"limit_us": 100_000},
     "evmon/evmon_alloc": {"modules": "plants"},
     "kefence": {"settings": "*:reports=all"},
 }
-# In a report that is of a plant.
+# Marks a report as being about a plant.
 OURS = "[plants]"
-# Of the tracepoint that switches lockdep on again.
+# A report about the tracepoint that switches lockdep on again.
 SWITCH = r"WARNING: .* at ct_irq_(?:enter|exit).*"
-# In this order: what no other accounts for is the last one's.
+# In this order: the last column takes whatever no other accounts for.
 DEBUG_COLUMNS = ["kasan", "ubsan", "lockdep", "sleep", "others"]
 RUNS: dict[str, tuple[str, list[str], list[str]]] = {
     "stock": ("plants", [], ["stock"]),
@@ -88,7 +88,7 @@ def reports_in(columns: list[str], text: str) -> dict[str, str]:
     found = {}
     text = re.sub(SWITCH, "", text)
     for column in columns:
-        # Lockdep, switched on again, may report what is no plant's.
+        # After it was switched on again, lockdep may report the switch itself.
         if (match := re.search(PATTERNS[column], text)) and (column != "lockdep" or OURS in text):
             found[column] = match[0][:200]
         text = re.sub(PATTERNS[column], "", text)
@@ -96,7 +96,7 @@ def reports_in(columns: list[str], text: str) -> dict[str, str]:
 
 
 class Log:
-    """The kernel's, from where it was last read."""
+    """The kernel log, from the position last read."""
 
     def __init__(self) -> None:
         self.fd = os.open("/dev/kmsg", os.O_RDWR | os.O_NONBLOCK)
@@ -117,7 +117,7 @@ class Log:
 
 
 class Violations:
-    """evmon's file of violations: the log has each pair of places once, and not too many."""
+    """evmon's file of violations: the log has each pair of places only once, and rate-limited."""
 
     def __init__(self) -> None:
         self.seen = self.rows()
@@ -134,7 +134,7 @@ class Violations:
 
 
 def commit(plant: Plant) -> str:
-    """In a process of its own; how that ended."""
+    """Trigger the fault in a child process; returns how the child ended."""
     buffer = mmap.mmap(-1, mmap.PAGESIZE)
     name = plant.name.encode() + b"\0"
     buffer[: len(name)] = name
@@ -171,7 +171,7 @@ class Run:
     def load(self) -> None:
         insmod(self.module)
         if self.name == "debug":
-            # Until lockdep goes on, no other CPU may lock what it would not know of.
+            # While lockdep is off, no other CPU may take locks, which it would miss.
             for cpu in CPUS.glob("cpu[1-9]*/online"):
                 cpu.write_text("0")
 
@@ -185,9 +185,9 @@ class Run:
         return text + self.violations.read() if self.violations else text
 
     def commit(self, plant: Plant) -> bool:
-        """False: it never ended, or what it broke has no end."""
+        """Returns False if the plant never ended, or left damage without end."""
         self.write({"begin": plant.name})
-        # What the kernel says once, it says again.
+        # Messages printed once per boot are printed again.
         (DEBUG / "clear_warn_once").write_text("1")
         self.said()
         self.log.mark(plant.name)
@@ -199,7 +199,7 @@ class Run:
         return end != "hangs" and self.is_quiet(text)
 
     def is_quiet(self, text: str) -> bool:
-        """After some seconds, in which the check of calls that may sleep can report again."""
+        """Waits some seconds, so that the check of calls that may sleep can report again."""
         for _ in range(WAITS):
             if not re.search(PATTERNS["sleep"], text):
                 return True
@@ -208,7 +208,7 @@ class Run:
         return False
 
     def leaks(self, those: list[Plant]) -> None:
-        """What is said of them when their module is removed."""
+        """Reports that come when the plants' module is removed."""
         self.said()
         texts = {name: "" for name in self.columns}
         if self.name == "debug":
@@ -240,7 +240,7 @@ class Run:
                 return
 
     def close(self) -> None:
-        """Leave the guest as it was, if what was planted allows it."""
+        """Restore the guest, if the plant allows it."""
         for name in ["plants", *(Path(tool).name for tool in reversed(self.tools))]:
             alone("rmmod", name)
         PANIC_ON_OOPS.write_text(self.panics)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is never freed. */
+/* Memory that is never freed. */
 #include <linux/device.h>
 #include <linux/kref.h>
 #include <linux/mempool.h>
@@ -11,7 +11,7 @@
 
 #include "plants.h"
 
-/* After the call, or it were the last thing done, a jump. */
+/* Stored after the call: otherwise the call would be the last statement, a jump. */
 #define LOST(name, pointer)						\
 	void name(void)							\
 	{								\

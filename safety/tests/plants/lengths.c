@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sums, products and conversions that do not fit: what is allocated is too short for it. */
+/* Overflowing sums, products and conversions: the allocation is too short. */
 #include "plants.h"
 
 void wrap_product(void)
@@ -65,7 +65,7 @@ void wrap_count(void)
 	kfree(p);
 }
 
-/* A length that counts its own header is taken from what came. */
+/* A received length includes its own header. */
 void wrap_message(void)
 {
 	struct counted *counted = kzalloc(13, GFP_KERNEL);

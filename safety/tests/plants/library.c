@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Functions of the kernel's library, with lengths or strings that are wrong. */
+/* Kernel library functions with wrong lengths or strings. */
 #include <linux/bitmap.h>
 #include <linux/crc32.h>
 #include <linux/kernel.h>
@@ -13,7 +13,7 @@
 static u8 source[64] = "a source that is long enough for all of them, and ends here";
 static u8 target[64];
 
-/* An object of 13 bytes, and 13 or a byte more as a length that compilers do not know. */
+/* An object of 13 bytes, used with a length of 13 or 14 that the compiler does not know. */
 #define LIBRARY(name, statement)					\
 	void name(void)							\
 	{								\
@@ -26,7 +26,7 @@ static u8 target[64];
 		statement;						\
 		kfree(p);						\
 	}
-/* The same, full of letters without an end. */
+/* The same, full of letters without a terminating zero. */
 #define UNENDED(name, statement) LIBRARY(name, memset(p, 'a', 13); statement)
 
 LIBRARY(library_memcpy, memcpy(p, source, length))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lists, and what the kernel keeps of objects: timers and work. */
+/* Lists, and objects that the kernel refers to: timers and work. */
 #include <linux/list.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -32,7 +32,7 @@ void list_unmade(void)
 	list_del(&node->link);
 }
 
-/* What is left on the list is freed, and its neighbour writes to it. */
+/* An object still on the list is freed, and its neighbour writes to it. */
 void list_freed_on(void)
 {
 	LIST_HEAD(list);
@@ -45,7 +45,7 @@ void list_freed_on(void)
 	kfree(second);
 }
 
-/* The head is taken for an entry. */
+/* The list's head is used as an entry. */
 void list_head_as_entry(void)
 {
 	struct { u64 before; struct list_head list; } *owner = kzalloc(24, GFP_KERNEL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Orders of locks; releases by the wrong one; locks that are kept; that never were made. */
+/* Lock order; release by the wrong task; locks left held; uninitialised locks. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 
@@ -245,7 +245,7 @@ void abba_tasks(void)
 	in_work_of(take_b_then_a);
 }
 
-/* A task waits for work that takes what it holds: here it does not, since it tries. */
+/* A task waits for work that needs a lock the task holds; a trylock prevents a real hang. */
 static void take_mutex(void)
 {
 	mutex_lock(&a->mutex);
@@ -338,7 +338,7 @@ void release_spin_by_other(void)
 {
 	LOCKS_OF(a);
 	spin_lock(&a->spin);
-	/* It cannot wait for another task before. */
+	/* So that it cannot wait for another task before. */
 	preempt_enable_notrace();
 	in_work_of(release_spin);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Planted faults, each a function: the name of one is written to
- * /sys/kernel/debug/plants, and its writer's task commits it.  plants.def is their table.
+ * Planted faults, one function each: write a name to /sys/kernel/debug/plants, and the writing task
+ * commits the fault. plants.def lists them.
  */
 #include <linux/completion.h>
 #include <linux/debug_locks.h>
@@ -40,7 +40,7 @@ void *own_object(void)
 {
 	void *p = kmem_cache_alloc(cache, GFP_KERNEL);
 
-	/* What lies before the first one of a page may be anything. */
+	/* The memory before the first object of a page may be anything. */
 	if (p && !offset_in_page(p))
 		return kmem_cache_alloc(cache, GFP_KERNEL);
 	return p;
@@ -154,8 +154,8 @@ static const struct file_operations fops = {
 
 #ifdef CONFIG_LOCKDEP
 /*
- * It stops at its first report, and at one of KASAN. As soon as that is being printed it
- * goes on: next to nothing was locked meanwhile that it does not know of.
+ * Lockdep stops at its first report, and at KASAN's. It is switched on again while the report is
+ * being printed: few locks were taken meanwhile that it missed.
  */
 static struct tracepoint *console;
 

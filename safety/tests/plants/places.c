@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Beyond variables, locals and strings; what was never written; what points nowhere. */
+/* Accesses beyond variables, locals and strings; uninitialised memory; wild pointers. */
 #include <linux/err.h>
 #include <linux/percpu.h>
 
 #include "plants.h"
 
-/* The three bytes after it are nobody's. */
+/* The three bytes after it are unused. */
 static u8 bytes[13] __aligned(16) = { 1 };
 static u32 words[12] __aligned(64) = { 1 };
 static const u8 constants[13] __aligned(16) = { 1, 2 };
@@ -190,7 +190,7 @@ void uninit_branch(void)
 	sink = value;
 }
 
-/* What is between the members is the kernel's. */
+/* The padding between the members has kernel data. */
 void uninit_padding(void)
 {
 	struct record *record = kmalloc(sizeof(*record), GFP_KERNEL);

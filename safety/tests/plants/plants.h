@@ -15,17 +15,17 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
-/* 1, which compilers do not know: what is wrong is so by it. */
+/* 1, hidden from the compiler: each fault depends on it. */
 extern long off;
 extern volatile u64 sink;
-/* The writer's buffer: what is copied to and from. */
+/* The writer's buffer, to copy to and from. */
 extern char __user *user;
 
 #define PLANT(name, kind, wrong, tools) void name(void);
 #include "plants.def"
 #undef PLANT
 
-/* An object on the heap, and what is done with it. */
+/* A heap object, and a statement that uses it. */
 #define HEAP(name, type, count, statement)				\
 	void name(void)							\
 	{								\
@@ -37,7 +37,7 @@ extern char __user *user;
 		kfree(p);						\
 	}
 
-/* The same, done when it is freed. */
+/* The same, with the statement run after the object was freed. */
 #define FREED(name, type, count, statement)				\
 	void name(void)							\
 	{								\
@@ -49,7 +49,7 @@ extern char __user *user;
 		statement;						\
 	}
 
-/* 16 bytes, of which the last three are the compiler's. */
+/* 16 bytes, the last three of which are padding. */
 struct record {
 	u64 key;
 	u32 flags;
@@ -76,7 +76,7 @@ struct window {
 	u8 *start, *end;
 };
 
-/* other.c: another file's functions, which compilers do not see into. */
+/* other.c: functions of another file, opaque to the compiler. */
 u8 other_read(const u8 *p);
 void other_write(u8 *p);
 void other_use(void *p);
@@ -87,20 +87,20 @@ void other_mutex_both(struct mutex *first, struct mutex *second);
 extern u8 other_table[13];
 
 /*
- * main.c: a cache whose slots no other one has, so that what is freed wrongly comes to
- * nobody else; its objects have 189 bytes in slots of 192.
+ * main.c: a cache that is never merged, so that bad frees affect no other cache; its objects have
+ * 189 bytes in slots of 192.
  */
 #define OWN_SIZE 189
 struct kmem_cache *own_cache(void);
 void *own_object(void);
 
-/* main.c: a function in another context, until its end. */
+/* main.c: runs a function in another context and waits for it. */
 void in_work_of(void (*fn)(void));
 void in_softirq_of(void (*fn)(void));
 void in_hardirq_of(void (*fn)(void));
 void in_timer_of(void (*fn)(void));
 
-/* What locks are in, each plant's its own. */
+/* Each plant's own locks. */
 struct locks {
 	spinlock_t spin;
 	struct mutex mutex;
@@ -109,7 +109,7 @@ struct locks {
 	rwlock_t rwlock;
 };
 
-/* Initialised in each plant's own line, so that no class is shared with another plant. */
+/* Initialised in each plant's own line, so that no two plants share a class. */
 #define LOCKS_OF(l)							\
 	do {								\
 		l = kzalloc(sizeof(*l), GFP_KERNEL);			\

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""safety/docs/detection.md: who finds what, from a run's results."""
+"""Writes safety/docs/detection.md, which tool finds what, from the results of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plants_table import Plant, plants
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "detection.md"
 KIT = {"kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
-# By their names in results; "kit" is any of the kit's.
+# Columns by their names in results; "kit" is any tool of the kit.
 COLUMNS = {
     **KIT,
     "stock": "no tool",
@@ -37,7 +37,7 @@ def is_found(results: Results, plant: Plant, columns: Iterable[str]) -> bool:
 
 
 def columns(results: Results) -> list[str]:
-    """Those of which there is a run: of the debug kernel's only if that is built."""
+    """Columns with results: the debug kernel's only if it was built."""
     return [name for name in COLUMNS if any(name in found for found in results.values())]
 
 
@@ -60,7 +60,7 @@ def false_reports(results: Results, tool: str) -> list[str]:
 
 
 def claims(results: Results) -> str:
-    """What each tool of the kit finds of what its manual says that it finds."""
+    """How many of the faults that its manual claims each tool finds."""
     rows = []
     for tool, name in KIT.items():
         if tool not in columns(results):
@@ -90,7 +90,7 @@ def kinds(results: Results) -> str:
 
 
 def beside(results: Results) -> str:
-    """What only one side finds."""
+    """Faults that only the kit, or only the debug kernel, finds."""
     if not set(DEBUG) & set(columns(results)):
         return "Not run yet: `make debug-kernel bench-safety-detection`."
     faults = [plant for plant in plants() if not plant.is_sound]
@@ -166,7 +166,7 @@ def write_page(results: Results, kernel: str) -> None:
 
 
 def read_page(text: str) -> dict[str, dict[str, str]]:
-    """By plant: kind, what is wrong, and each column's cell."""
+    """Parse the page: for each plant its kind, its fault, and each column's cell."""
     header: list[str] = []
     rows = {}
     for line in text.splitlines():

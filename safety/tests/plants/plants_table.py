@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of planted faults (plants.def), and where each is in the source."""
+"""The table of planted faults (plants.def), and the location of each in the source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 ROW = re.compile(r'^PLANT\((\w+), "(.*?)", "(.*?)", "(.*?)"\)$', re.MULTILINE)
-# What begins in the first column: a function, or a macro's that makes one.
+# A line that starts a function, or a macro that defines one.
 HEAD = re.compile(
     r"^(?:(?:static )?(?:noinline )?[\w ]+\**\b(\w+)\([^;\n]*\)|[A-Z_]+\((\w+),.*)$", re.MULTILINE
 )
@@ -26,7 +26,7 @@ class Plant(NamedTuple):
     name: str
     kind: str
     wrong: str
-    tools: tuple[str, ...]  # those whose manual says that they find it
+    tools: tuple[str, ...]  # tools whose manual claims to find it
 
     @property
     def is_sound(self) -> bool:
@@ -38,7 +38,7 @@ class Plant(NamedTuple):
 
     @property
     def is_leak(self) -> bool:
-        """Judged when its module is removed."""
+        """Reported when its module is removed."""
         return self.kind.startswith("leak")
 
 
@@ -50,7 +50,7 @@ def plants() -> list[Plant]:
 
 @cache
 def functions() -> list[tuple[str, int, str]]:
-    """File, line and name of all functions of the plants."""
+    """File, line and name of each function of the plants."""
     found = []
     for path in sorted(HERE.glob("*.c")):
         text = path.read_text()
@@ -61,13 +61,13 @@ def functions() -> list[tuple[str, int, str]]:
 
 
 def function_at(file: str, line: int) -> str | None:
-    """The function that a line is in."""
+    """The function that contains a line."""
     before = [name for where, at, name in functions() if where == file and at <= line]
     return before[-1] if before else None
 
 
 def is_of(plant: Plant, text: str) -> bool:
-    """Whether a report's text names a function of the plant, or a line of it."""
+    """Whether a report names one of the plant's functions or lines."""
     if re.search(rf"\b{plant.name}(_of)?(\.\w+)*\+0x", text):
         return True
     places = re.findall(r"\b(\w+\.c):(\d+)", text)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is right, though it looks as if it were not: nothing may be reported of it. */
+/* Correct code that looks faulty: no tool may report it. */
 #include <linux/bitmap.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -35,7 +35,7 @@ void sound_list(void)
 		node = kzalloc(sizeof(*node), GFP_KERNEL);
 		list_add(&node->link, &owner->list);
 	}
-	/* At its end the entry is none, and its address is before the owner. */
+	/* After the loop the cursor is not an entry; its address is before the owner. */
 	list_for_each_entry(node, &owner->list, link)
 		sink += node->value;
 	sink = list_entry_is_head(node, &owner->list, link);
@@ -232,7 +232,7 @@ void sound_red_zones(void)
 	kmem_cache_destroy(cache);
 }
 
-/* As a module has it that was not built with the tools: by a pointer to the kernel's own. */
+/* As an uninstrumented module does it: through a pointer to the kernel's function. */
 void sound_zones_of_others(void)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
@@ -372,14 +372,14 @@ void sound_counts(void)
 	if (refcount_inc_not_zero(&p->count))
 		sink = refcount_dec_and_test(&p->count);
 	sink = refcount_dec_and_test(&p->count);
-	/* No counter of references: it goes below nothing. */
+	/* Not a reference counter: it may be negative. */
 	atomic_set(&p->atomic, -3);
 	atomic_add(2, &p->atomic);
 	kref_put(&p->kref, release);
 	kfree(p);
 }
 
-/* Some of it fails, and what was made is freed in reverse. */
+/* Setup fails halfway, and frees in reverse order. */
 void sound_unwound(void)
 {
 	struct record *record = kzalloc(sizeof(*record), GFP_KERNEL);
@@ -425,7 +425,7 @@ void sound_order(void)
 		/* Not in the order in which they were taken. */
 		mutex_unlock(&a->mutex);
 		mutex_unlock(&b->mutex);
-		/* Who only tries waits for nobody. */
+		/* A trylock never waits. */
 		mutex_lock(&b->mutex);
 		if (mutex_trylock(&a->mutex))
 			mutex_unlock(&a->mutex);
@@ -451,7 +451,7 @@ void sound_class(void)
 {
 	struct locks *x = one_of_class(), *y = one_of_class();
 
-	/* One way only, or as its author says. */
+	/* In one order only, or as declared by a nesting subclass. */
 	for (int i = 0; i < 3; i++) {
 		mutex_lock(&x->mutex);
 		mutex_lock_nested(&y->mutex, SINGLE_DEPTH_NESTING);
@@ -490,7 +490,7 @@ void sound_contexts(void)
 	local_irq_save(inner);
 	local_irq_restore(inner);
 	spin_unlock_irqrestore(&taken->spin, flags);
-	/* Taken and released in functions of their own. */
+	/* Taken and released in different functions. */
 	local_irq_disable();
 	take_of(taken);
 	kfree(kmalloc(100, GFP_ATOMIC));

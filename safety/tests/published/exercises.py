@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What published modules are put through in a guest, as root."""
+"""Workloads for published modules in a guest, as root."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from exercise import exercise
 
 SIZE = 64 << 20
 FETCHED = Path(__file__).resolve().parents[3] / "build" / "published"
-# Programs and rules' libraries of packages that are only unpacked.
+# Programs and iptables libraries of packages that are unpacked but not installed.
 os.environ["PATH"] += "".join(f":{path}" for path in FETCHED.glob("*/usr/*bin"))
 LIBRARIES = "usr/lib/x86_64-linux-gnu/xtables"
 os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, FETCHED.glob("lib*/**/lib/x86_64-linux-gnu")))
@@ -216,7 +216,7 @@ def null_block(top: Path) -> None:
     config.mkdir()
     for key, value in {"size": 64, "memory_backed": 1, "power": 1}.items():
         (config / key).write_text(str(value))
-    # Newer kernels name it as its directory is.
+    # Newer kernels name the device after its directory.
     device = next(path for path in map(Path, ("/dev/published", "/dev/nullb0")) if path.exists())
     on_device(str(device), top)
     (config / "power").write_text("0")
@@ -249,7 +249,7 @@ def within(name: str, command: str) -> str:
 
 
 def all_within(name: str, *commands: str) -> None:
-    """In one process of ip: each start takes a second where CPUs are emulated."""
+    """Run commands in one ip process: starting it takes a second where CPUs are emulated."""
     run("ip", "netns", "exec", name, "sh", "-ec", "\n".join(commands))
 
 
@@ -259,7 +259,7 @@ def pinged(name: str, address: str) -> None:
 
 @contextlib.contextmanager
 def pair() -> Iterator[tuple[str, str]]:
-    """Two namespaces, with a cable between them: here is 10.9.0.1, there 10.9.0.2."""
+    """Two namespaces joined by a veth pair: 10.9.0.1 and 10.9.0.2."""
     with namespace("here") as here, namespace("there") as there:
         line("ip link add one netns here type veth peer name two netns there")
         within(here, "ip addr add 10.9.0.1/24 dev one")
@@ -280,7 +280,7 @@ def veth(top: Path) -> None:
 
 
 def dummy(top: Path) -> None:
-    """Pings of an address of its own, many devices."""
+    """Ping its own address; create many devices."""
     with namespace("here") as here:
         within(here, "ip link set lo up")
         links = "".join(f"link add d{number} type dummy\n" for number in range(20))
@@ -316,7 +316,7 @@ def ifb(top: Path) -> None:
 
 
 def tun(top: Path) -> None:
-    """A device whose other end is this process: packets there and back."""
+    """A device whose other end is this process: packets in both directions."""
     file = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(file, 0x400454CA, struct.pack("16sH22x", b"t0", 0x1001))  # TUNSETIFF: IFF_TUN
     line("ip addr add 10.5.0.1/24 dev t0")
@@ -328,7 +328,7 @@ def tun(top: Path) -> None:
     while select.select([file], [], [], 0.2)[0] and packets < 50:
         packet = os.read(file, 4096)
         packets += 1
-        # Back, with source and destination exchanged.
+        # Sent back with source and destination exchanged.
         os.write(file, packet[:12] + packet[16:20] + packet[12:16] + packet[20:])
     assert packets > 10
     udp.close()
@@ -336,7 +336,7 @@ def tun(top: Path) -> None:
 
 
 def nat_rtsp(top: Path) -> None:
-    """A dialogue of RTSP over TCP, with its helper for port 554."""
+    """An RTSP dialogue over TCP, with the NAT helper on port 554."""
     answer = (
         b"RTSP/1.0 200 OK\r\nCSeq: 2\r\nTransport: RTP/AVP;unicast;client_port=5000-5001\r\n\r\n"
     )
@@ -372,7 +372,7 @@ def nat_rtsp(top: Path) -> None:
 
 
 def xtables(top: Path) -> None:
-    """Rules with matches and targets of them, and packets that meet these."""
+    """Rules with the module's matches and targets, and packets that hit them."""
     rules = [
         "-A OUTPUT -m length2 --length 0:2000 -j ACCEPT",
         "-A OUTPUT -m ipv4options --flags 3 -j ACCEPT",
@@ -406,7 +406,7 @@ def xtables(top: Path) -> None:
 
 
 def rtpengine(top: Path) -> None:
-    """Tables, made and removed."""
+    """Create and remove tables."""
     control = Path("/proc/rtpengine/control")
     for number in (0, 3):
         control.write_text(f"add {number}\n")
@@ -418,7 +418,7 @@ def rtpengine(top: Path) -> None:
         control.write_text(f"del {number}\n")
 
 
-# Batches for ip: a namespace of IPv4, one of IPv6, and between them one that has both.
+# Batches for ip: an IPv4 namespace, an IPv6 one, and a dual-stack one between them.
 CABLES = """
 link add n4 netns four type veth peer name b4 netns both
 link add b6 netns both type veth peer name n6 netns six
@@ -442,7 +442,7 @@ route add default via 2001:db8:1::1
 
 
 def jool(top: Path) -> None:
-    """Addresses translated between namespaces of IPv4 and IPv6, with and without a state."""
+    """Translate addresses between IPv4 and IPv6 namespaces, stateful and stateless."""
     for program, options in (
         ("jool", "instance add n --netfilter --pool6 64:ff9b::/96"),
         ("jool_siit", "instance add n --netfilter --pool6 2001:db8::/96"),
@@ -474,7 +474,7 @@ def jool(top: Path) -> None:
 
 
 def netflow(top: Path) -> None:
-    """Packets that rules count, and exports of what was counted."""
+    """Packets counted by rules, and exported flows."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", 2055))
     udp.settimeout(20)
@@ -499,7 +499,7 @@ def netflow(top: Path) -> None:
 
 
 def ovpn(top: Path) -> None:
-    """Devices, made and removed."""
+    """Create and remove devices."""
     with namespace("here") as here:
         for number in range(5):
             within(here, f"ip link add o{number} type ovpn-dco")
@@ -510,7 +510,7 @@ def ovpn(top: Path) -> None:
 
 
 def ciphers(top: Path) -> None:
-    """The kernel's self tests at registration, then ciphers by AF_ALG."""
+    """Self tests at registration, then ciphers through AF_ALG."""
     for name, key, vector in (
         ("ecb(serpent)", 32, 0),
         ("cbc(twofish)", 32, 16),
@@ -520,7 +520,7 @@ def ciphers(top: Path) -> None:
 
 
 def enciphered(name: str, key: int, vector: int) -> None:
-    """Some pages, and back, with a key and an initial vector of so many bytes."""
+    """Encrypt and decrypt some pages; key and initial vector sizes in bytes."""
     text = os.urandom(4096)
     with socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET) as algorithm:
         algorithm.bind(("skcipher", name))
@@ -557,7 +557,7 @@ def gost(top: Path) -> None:
 
 
 def acpi_call(top: Path) -> None:
-    """Methods of the guest's tables, and ones that are not there."""
+    """Call methods of the guest's ACPI tables, and missing ones."""
     path = Path("/proc/acpi/call")
     for method in (r"\_SB.PCI0._STA", r"\_SB.NONE", r"\_SB.PCI0._OSC 1 2 {0x01,0x02} b010203"):
         path.write_text(method)
@@ -644,7 +644,7 @@ def dahdi(top: Path) -> None:
 
 
 def igb_uio(top: Path) -> None:
-    """Bound to a device that no driver has, its registers mapped."""
+    """Bound to a device without a driver, its registers mapped."""
     for device in Path("/sys/bus/pci/devices").iterdir():
         free = not (device / "driver").exists()
         if free and (device / "class").read_text().startswith("0x0106"):  # AHCI
@@ -676,7 +676,7 @@ def vpoll(top: Path) -> None:
 
 
 def lime(top: Path) -> None:
-    """An image of all memory, written to nowhere."""
+    """Dump all memory to /dev/null."""
 
 
 def evdi(top: Path) -> None:
@@ -690,19 +690,19 @@ def evdi(top: Path) -> None:
     (device / "remove_all").write_text("1")
 
 
-# A mouse's description: a button and two axes.
+# A mouse's report descriptor: a button and two axes.
 MOUSE = bytes.fromhex(
     "05010902a1010901a1000509190129031500250195037501810295017505810305010930093115812"
     "57f750895028106c0c0"
 )
-# A keyboard's: eight bits for its shift keys, six keys that are down.
+# A keyboard's: eight modifier bits, six keys.
 KEYBOARD = bytes.fromhex(
     "05010906a101050719e029e71500250175019508810295017508810195067508150025650507190029658100c0"
 )
 
 
 def uhid(vendor: int, product: int) -> None:
-    """A device of theirs that this process plays, with some reports."""
+    """A HID device emulated by this process, with some reports."""
     file = os.open("/dev/uhid", os.O_RDWR | os.O_NONBLOCK)
     fields = (b"published", b"", b"", len(MOUSE), 3, vendor, product, 0, 0)
     os.write(file, struct.pack("<I128s64s64sHHIIII", 11, *fields) + MOUSE)
@@ -727,7 +727,7 @@ def uhid(vendor: int, product: int) -> None:
 
 @contextlib.contextmanager
 def gadget(name: str, product: int, protocol: int, description: bytes) -> Iterator[int]:
-    """A USB device of Razer's, plugged in; the file by which it sends reports."""
+    """A USB gadget with Razer's IDs, plugged in; returns the file that sends its reports."""
     top = Path("/sys/kernel/config/usb_gadget") / name
     function, config = top / "functions/hid.0", top / "configs/c.1"
     for directory in (top, function, config):
@@ -762,7 +762,7 @@ def gadget(name: str, product: int, protocol: int, description: bytes) -> Iterat
 
 
 def razer(name: str, product: int, protocol: int, description: bytes, report: bytes) -> None:
-    """Plugged in, attributes read and written, reports sent, pulled out."""
+    """Plug in, read and write attributes, send reports, unplug."""
     with gadget(name, product, protocol, description) as file:
         deadline = time.monotonic() + 30
         while not (found := [*Path("/sys/bus/hid/devices").glob(f"*:1532:{product:04X}.*")]):
@@ -786,7 +786,7 @@ def razer(name: str, product: int, protocol: int, description: bytes, report: by
 
 
 def openrazer(top: Path) -> None:
-    """A mouse and a keyboard on a USB port in software: reports, and all attributes."""
+    """A mouse and a keyboard on a dummy USB port: reports, and all attributes."""
     for module in ("dummy_hcd", "usb_f_hid", "usbhid"):
         run("modprobe", module)
     if not Path("/sys/kernel/config/usb_gadget").exists():
@@ -797,14 +797,14 @@ def openrazer(top: Path) -> None:
 
 
 def digimend(top: Path) -> None:
-    """Tablets that a process plays."""
+    """Tablets emulated by a process."""
     run("modprobe", "uhid")
     uhid(0x5543, 0x0042)
     uhid(0x0458, 0x5013)
 
 
 def ddcci(top: Path) -> None:
-    """A display on a bus that is not there."""
+    """A display on an I2C bus without one."""
     run("modprobe", "i2c-stub", "chip_addr=0x37")
     bus = next(p for p in Path("/sys/bus/i2c/devices").glob("i2c-*"))
     with contextlib.suppress(OSError):

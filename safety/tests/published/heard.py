@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a kernel's log says of published modules."""
+"""Parses the kernel log for reports about published modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def marker(name: str) -> str:
 
 
 def judged(text: str) -> tuple[list[str], str]:
-    """The tools' reports, each with its lines; what else is bad."""
+    """The tools' reports, each with its lines, and other complaints of the kernel."""
     reports = []
     for header in re.findall(r"\w+: violation: .*\[\d+\]", text):
         (tool, number) = re.match(r"(\w+): .*(\[\d+\])$", header).groups()
@@ -24,6 +24,6 @@ def judged(text: str) -> tuple[list[str], str]:
 
 
 def last(log: str, name: str) -> tuple[list[str], str]:
-    """The same of a whole log, of the module that its guest ended with."""
+    """The same for a whole log, for the module that ended its guest."""
     lines = log.rpartition(f"test: {marker(name)}")[2].splitlines()
     return judged("\n".join(re.sub(r"^\[ *\d+\.\d+\] ", "", line) for line in lines))

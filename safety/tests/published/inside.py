@@ -4,8 +4,8 @@
 
 usage: inside.py TOOL FILE [NAME...]
 
-A line of JSON for each is added to FILE: {"begin": NAME} before it, and after it what
-failed, what the tool reported, what the kernel said, and how long it took.
+Adds JSON lines to FILE: {"begin": NAME} before each module; after it the failure, the tool's
+reports, the kernel's messages, and the time taken.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from modules_in_guest import MODULES, alone, insmod, is_loaded  # noqa: E402
 from published import PUBLISHED, Published  # noqa: E402
 
 MONITORS = ["spin", "mutex", "part", "refs", "irq", "alloc"]
-# Seconds, on a machine that others keep busy.
+# Seconds, on a busy host.
 TIME = 600
 
 
@@ -38,7 +38,7 @@ def load_tool(tool: str) -> None:
     if tool:
         insmod(tool)
     for name in MONITORS if tool == "evmon" else []:
-        # What an emulated clock takes for long is not.
+        # Times on an emulated clock are longer: raise the limit.
         parameters = {"limit_us": 1_000_000} if name == "irq" else {}
         if name == "alloc":
             loaded = [name_of(word) for one in PUBLISHED for word in one.load.split()]
@@ -51,7 +51,7 @@ def name_of(word: str) -> str:
 
 
 def load(one: Published, tool: str) -> list[str]:
-    """Its modules, after what they need of the kernel's."""
+    """Load its modules, after the kernel modules that they need."""
     directory = MODULES / "+".join(filter(None, [f"published-{one.name}", tool]))
     own = {name_of(word) for word in one.load.split()}
     for needed in one.needs.split():
@@ -67,13 +67,13 @@ def load(one: Published, tool: str) -> list[str]:
             if needed and needed.replace("-", "_") not in own and not is_loaded(needed):
                 subprocess.run(["modprobe", needed], check=True)
         commands.append(shlex.join(["insmod", str(path), *parameters]))
-    # Each time takes seconds where CPUs are emulated.
+    # One command: starting a process takes seconds where CPUs are emulated.
     alone("sh", "-c", " && ".join(commands))
     return [name_of(word) for word in one.load.split()]
 
 
 def exercised(one: Published) -> str:
-    """In a process of its own; what failed."""
+    """Exercise it in a child process; returns the failure."""
     with tempfile.TemporaryDirectory() as top, tempfile.TemporaryFile("w+") as said:
         child = os.fork()
         if not child:
@@ -97,7 +97,7 @@ def exercised(one: Published) -> str:
 
 
 def through(one: Published, tool: str) -> str:
-    """Load, exercise, remove; what failed."""
+    """Load, exercise, remove; returns the failure."""
     loaded: list[str] = []
     try:
         loaded = load(one, tool)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What reports of published modules turned out to be, by hand.
+"""Manual judgements of the reports about published modules.
 
-(module, what its report has, "bug" or "false", what it is)
+(module, text in the report, "bug" or "false", explanation)
 """
 
 JUDGEMENTS: list[tuple[str, str, str, str]] = [

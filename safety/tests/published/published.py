@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Published modules: where their source is, how it is built, what they are put through."""
+"""Published modules: source, build, and workload of each."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TOOLS = ["", "kgcc", "evmon", "kefence"]
 class Published(NamedTuple):
     name: str
     source: str  # a package of Debian, or a directory of the kernel's source
-    load: str  # its modules, in the order in which they are loaded, with parameters after :
+    load: str  # its modules in load order, parameters after :
     exercise: Callable[[Path], None]
-    below: str = ""  # in the package's source: the directory of the modules
-    needs: str = ""  # modules of the kernel's own that they do not name
-    settings: tuple[str, ...] = ()  # for make; @ is where its source is
-    kbuild: str = ""  # instead of the source's own makefile
-    prepare: str = ""  # a command of the shell, run in a copy of its source
-    programs: str = ""  # packages of Debian with what exercises it
+    below: str = ""  # directory of the modules in the package's source
+    needs: str = ""  # kernel modules that it needs but does not declare
+    settings: tuple[str, ...] = ()  # make variables; @ stands for the source directory
+    kbuild: str = ""  # replaces the source's own makefile
+    prepare: str = ""  # a shell command run in a copy of its source
+    programs: str = ""  # Debian packages with programs for its workload
 
     @property
     def is_kernel(self) -> bool:
@@ -34,17 +34,17 @@ XTABLES = (
     "xt_ECHO xt_LOGMARK ACCOUNT/xt_ACCOUNT xt_DELUDE xt_CHAOS"
 )
 
-# What its package has DKMS do.
+# The command in its package's dkms.conf.
 NETFLOW = """./configure --from-dkms-conf=$KDIR --ipt-bin=/usr/sbin/iptables-legacy \\
 --ipt-inc=$FETCHED/libxtables-dev/usr/include \\
 --enable-natevents --enable-macaddress --enable-vlan --enable-direction --enable-sampler \\
 --enable-physdev --enable-promisc --promisc-mpls && make version.h compat_def.h"""
 
-# A function of the kernel's has got a parameter since.
+# A kernel function has gained a parameter since.
 RAZER = """! grep -qs 'size_t bufsize' ${KDIR%-*}-*/include/linux/hid.h ||
 sed -i 's/xdata, sizeof(xdata), 0/xdata, sizeof(xdata), sizeof(xdata), 0/' razerkbd_driver.c"""
 
-# Its three directories as one, since their makefiles are for one each.
+# Joins its three directories, whose makefiles build one module each.
 JOOL = """
 include $(src)/mod/common/Kbuild
 jool_common-objs := $(addprefix mod/common/,$(jool_common-objs))
@@ -165,7 +165,7 @@ PUBLISHED = [
         settings=("XA_ABSTOPSRCDIR=@", "XA_TOPSRCDIR=@"),
         programs="xtables-addons-common",
     ),
-    # It breaks the guest if no tool is there.
+    # Without a tool it breaks the guest.
     Published("evdi", "evdi-dkms", "evdi", do.evdi, settings=("DKMS_BUILD=1",)),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""safety/docs/modules.md: what the tools report of published modules, from a run's results."""
+"""Writes safety/docs/modules.md, the tools' reports on published modules, from a run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from published import NOT_EXERCISED, PUBLISHED, Published
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "modules.md"
 TOOLS = {"plain": "no tool", "kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
-# Why a module failed whose guest did.
+# The failure recorded when the guest itself ended.
 ENDED = "the guest ended"
 Results = dict[str, dict[str, Any]]
 
 
 def told(result: dict[str, Any]) -> list[str]:
-    """All that was said of a module: the tool's reports, and what the kernel complained of."""
+    """All reports on a module: the tool's, and the kernel's complaints."""
     lines = result.get("bad", "").replace("cut here", "").splitlines()
     reports = result.get("reports", [])
-    # What a tool reports the kernel may complain of, too; but what ended the guest is more.
+    # The kernel may complain of the same fault as the tool; but the end of the guest counts.
     if reports and result["failed"] != ENDED:
         return reports
     bad = [number for number, line in enumerate(lines) if kernlog.is_bad(line, planted=True)]
@@ -30,7 +30,7 @@ def told(result: dict[str, Any]) -> list[str]:
 
 
 def judgement(one: Published, text: str) -> tuple[str, str]:
-    """("bug" or "false" or "?", what it is), by hand."""
+    """The manual judgement: ("bug", "false" or "?", explanation)."""
     for name, pattern, kind, meaning in JUDGEMENTS:
         if name == one.name and re.search(pattern, text):
             return kind, meaning
@@ -59,7 +59,7 @@ def row(one: Published, results: dict[str, Any]) -> str:
 
 
 def findings(results: Results) -> list[str]:
-    """Each thing that was reported, with who reported it."""
+    """Each distinct report, with the tools that reported it."""
     found: dict[tuple[str, str, str], set[str]] = {}
     for one in PUBLISHED:
         for tool, title in TOOLS.items():
@@ -74,7 +74,7 @@ def findings(results: Results) -> list[str]:
 
 
 def failures(results: Results) -> list[str]:
-    """What does not build or run, and why, once for all tools that have the same reason."""
+    """Modules that do not build or run; one line for tools with the same reason."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in PUBLISHED:
         for tool, title in TOOLS.items():

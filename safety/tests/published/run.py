@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Published modules under the kit: fetched, built with each tool, exercised in a guest.
+"""Test published modules: fetch, build with each tool, and exercise in a guest.
 
-What is built stays below build/, what was seen is safety/docs/modules.md.
+Builds stay below build/, results are in safety/docs/modules.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ say = partial(print, file=sys.stderr, flush=True)
 
 
 def fetch(those: list[Published], release: str) -> dict[str, Path]:
-    """Where the source of each is."""
+    """Download each source; returns its directory."""
     directories = sorted({one.source for one in those if one.is_kernel})
     found = zip(directories, kernels.source_directories(release, directories), strict=True)
     places = dict(found)
@@ -52,7 +52,7 @@ def headers_of(release: str) -> Path:
 
 
 def arranged(one: Published, place: Path, release: str) -> Path:
-    """A directory to build: one of our own if its makefile or sources are not as wanted."""
+    """The directory to build: a copy if the makefile or the sources need changes."""
     headers = headers_of(release)
     place /= one.below
     if not one.kbuild and not one.prepare:
@@ -65,7 +65,7 @@ def arranged(one: Published, place: Path, release: str) -> Path:
         run(one.prepare, shell=True, cwd=own, env=environment)
     if one.kbuild:
         own.mkdir(parents=True, exist_ok=True)
-        # Of the kernel's tree without what is below.
+        # From a kernel directory only its own files, not subdirectories.
         entries = [path for path in place.iterdir() if path.is_file() or not one.is_kernel]
         for path in entries:
             link = own / path.name
@@ -76,7 +76,7 @@ def arranged(one: Published, place: Path, release: str) -> Path:
 
 
 def build(one: Published, tool: str, place: Path, directory: Path, release: str) -> str:
-    """With a tool, of a directory; what went wrong."""
+    """Build a module with a tool; returns the error."""
     say(f"building {one.name} with {tool or 'no tool'}")
     out = kernels.BUILD / f"safety-{release}"
     built = out / "+".join(filter(None, [f"published-{one.name}", tool]))
@@ -94,7 +94,7 @@ def build(one: Published, tool: str, place: Path, directory: Path, release: str)
 
 
 class Builds:
-    """All of them, several at a time, while guests run: most have no work for two jobs."""
+    """Builds several modules in parallel while guests run: most cannot use two jobs."""
 
     def __init__(self, those: list[Published], tools: list[str], release: str) -> None:
         places = fetch(those, release)
@@ -111,7 +111,7 @@ class Builds:
         }
 
     def of(self, tool: str) -> dict[str, str]:
-        """What went wrong with each of one tool's, once they are all built."""
+        """The errors of one tool's builds, once all are done."""
         return {name: failure.result() for name, failure in self.failures[tool].items()}
 
     def __enter__(self) -> Self:
@@ -126,7 +126,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def guests(tool: str, names: list[str], kernel: str, path: Path) -> None:
-    """All that was built, in as many guests as it takes."""
+    """Exercise all built modules, in as many guests as needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     while todo := [n for n in names if n not in {line.get("name") for line in lines(path)}]:

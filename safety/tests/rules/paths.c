@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions that take, and give back or not.  Of those that do not, what is marked as kept
- * is to be reported, and the last line of the report is what is marked as the way out.
- * What is not marked is sound.
+ * Functions that acquire a resource, and release it or not. A report is expected at each line
+ * marked as kept, with the line marked as the way out as its last. Functions without a mark are
+ * sound.
  */
 #define EBUSY	16
 #define ENOMEM	12
@@ -152,7 +152,7 @@ int sound_trylock(struct thing *t)
 	return 0;
 }
 
-/* It is the caller's who unlocks, unless it fails. */
+/* On success the caller must unlock. */
 int sound_for_caller(struct thing *t)
 {
 	mutex_lock(&t->lock);
@@ -197,7 +197,7 @@ int sound_rounds(struct thing *t)
 	return 0;
 }
 
-/* The same lock, by way of another expression. */
+/* The same lock, named by another expression. */
 int sound_other_name(struct thing *t)
 {
 	struct thing *next = t->next;
@@ -225,7 +225,7 @@ int memory_error(struct thing *t)
 	return 0;
 }
 
-/* fill() does not keep it: after that it is freed, elsewhere. */
+/* fill() does not keep it: later it is freed, elsewhere. */
 int memory_handed(struct thing *t)
 {
 	char *text = kmalloc(10, 0); /* kept */
@@ -284,7 +284,7 @@ out:
 	return err;
 }
 
-/* Who knows what keep() does with it. */
+/* keep() may have stored it. */
 int sound_handed(struct thing *t)
 {
 	char *text = kmalloc(10, 0);

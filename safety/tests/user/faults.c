@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults of a program in user space, to order: what the compiler's own checks find of them.
+ * Faults of a user-space program on request, to see which ones the compiler's checks find.
  * usage: faults NAME
  */
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void heap_underrun(void)
 	free(p);
 }
 
-/* From one object into the next one, past what lies between. */
+/* From one object into the next one, past the gap between them. */
 static void heap_neighbour(void)
 {
 	char *p = malloc(40), *q = malloc(40);
@@ -68,7 +68,7 @@ static void heap_strcpy(void)
 	free(p);
 }
 
-/* Objects of a pool of one's own, as memcached's items are. */
+/* Objects of a private pool, like memcached's items. */
 static void pool_overrun(void)
 {
 	char *pool = malloc(1000), *item = pool + 100;

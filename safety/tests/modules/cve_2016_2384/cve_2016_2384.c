@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pattern of CVE-2016-2384 (snd-usbmidi): what is registered frees its private
- * data when it is torn down.  The error path after the registration frees it as well.
+ * The pattern of CVE-2016-2384 (snd-usbmidi): a registered object frees its private data at
+ * teardown. The error path after the registration frees the data as well.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -26,7 +26,7 @@ static void midi_free(struct device *device)
 
 static int endpoints_create(struct midi *midi)
 {
-	/* A device that has none. */
+	/* A device without endpoints. */
 	return midi->endpoints ? 0 : -ENODEV;
 }
 
@@ -49,7 +49,7 @@ static int __init trigger(void)
 {
 	struct device device = {};
 
-	/* The probe fails, and the card goes with all that was registered. */
+	/* The probe fails, and the card is freed with everything registered. */
 	if (midi_create(&device) && device.private_free)
 		device.private_free(&device);
 	return 0;

@@ -36,20 +36,20 @@ static struct buffer *get(struct buffer **list)
 	return buffer;
 }
 
-/* Both run to here before either of them goes on. */
+/* Both reach this point before either continues. */
 static void flush_and_send(struct line *line)
 {
 	struct buffer *seen_by_flush = line->tbuf, *seen_by_sender = line->tbuf;
 
 	if (fixed) {
-		/* It goes back to the head of those that wait, under the list's lock. */
+		/* It returns to the head of the waiting list, under the list's lock. */
 		put(&line->waiting, line->tbuf);
 		line->tbuf = NULL;
 		return;
 	}
 	put(&line->free, seen_by_flush);
 	line->tbuf = NULL;
-	/* The other one's list is another CPU's view of the same. */
+	/* The sender does the same on another CPU, with the value that it read before. */
 	put(&line->waiting, seen_by_sender);
 }
 

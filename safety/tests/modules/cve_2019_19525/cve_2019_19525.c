@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The pattern of CVE-2019-19525 (atusb): the driver's data is part of the hardware's
- * structure.  When the device goes, that is freed first, and then looked at once more.
+ * structure.  When the device is removed, the structure is freed first, and read afterwards.
  */
 #include <linux/module.h>
 #include <linux/slab.h>

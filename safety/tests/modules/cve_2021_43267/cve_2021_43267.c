@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pattern of CVE-2021-43267 (tipc): a message with a key says itself how long the
- * key is.  Memory is allocated for the message, and copied by the length in it.
+ * The pattern of CVE-2021-43267 (tipc): a message contains a key and the key's length. Memory is
+ * allocated by the message's size, and the copy uses the length in it.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -29,7 +29,7 @@ static noinline struct sent_key *key_received(const char *message, size_t size)
 	key = kmalloc(size, GFP_KERNEL);
 	if (!key)
 		return NULL;
-	/* Else newer compilers tell memcpy() the size, and that notices by itself. */
+	/* Otherwise newer compilers pass the size on to memcpy(), which checks it itself. */
 	OPTIMIZER_HIDE_VAR(key);
 	key->len = len;
 	memcpy(key->algorithm, message, ALGORITHM_LEN);
@@ -43,7 +43,7 @@ static int __init trigger(void)
 	size_t size = HEADER_LEN + 16;
 
 	*(__be32 *)(message + ALGORITHM_LEN) = htonl(100);
-	/* As it comes over a network, the compiler knows nothing of it. */
+	/* The size comes from the network: the compiler must not know it. */
 	OPTIMIZER_HIDE_VAR(size);
 	kfree(key_received(message, size));
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pattern of CVE-2022-41674 (cfg80211): of a list of elements one is skipped.  How
- * long that one is, with its header, is kept in eight bits: with 254 bytes it is none.
+ * The pattern of CVE-2022-41674 (cfg80211): one element of a list is skipped. Its length with its
+ * header is kept in eight bits: with 254 bytes it wraps to 0.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -18,11 +18,11 @@ static noinline char *without(const u8 *elements, size_t len, const u8 *element)
 	size_t skipped = fixed ? element[1] + 2 : short_len;
 	char *copy;
 
-	/* What is there without it: right, as an int. */
+	/* The size without the element: correct, computed as an int. */
 	copy = kmalloc(len - (element[1] + 2), GFP_KERNEL);
 	if (!copy)
 		return NULL;
-	/* Else newer compilers tell memcpy() the size, and that notices by itself. */
+	/* Otherwise newer compilers pass the size on to memcpy(), which checks it itself. */
 	OPTIMIZER_HIDE_VAR(copy);
 	memcpy(copy, elements, before);
 	rest_len = len - before - skipped;
@@ -38,7 +38,7 @@ static int __init trigger(void)
 	/* 20 bytes, the element of 254 + 2, and 30 bytes after it. */
 	elements[20] = 71;
 	elements[21] = 254;
-	/* As it comes over the air, the compiler knows nothing of it. */
+	/* The size comes over the air: the compiler must not know it. */
 	OPTIMIZER_HIDE_VAR(len);
 	kfree(without(elements, len, elements + 20));
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Allocates and does not free. */
+/* Allocates memory and does not free it. */
 #include <linux/module.h>
 #include <linux/slab.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* ALLOCATOR(name, value): an object of n bytes, or of the size that it always has. */
+/* ALLOCATOR(name, value): an object of n bytes, or of the allocator's fixed size. */
 ALLOCATOR(kmalloc, kmalloc(n, gfp))
 ALLOCATOR(constant, kmalloc(CONSTANT, gfp))
 ALLOCATOR(struct, kmalloc(sizeof(struct freed_by_rcu) + n - sizeof(struct freed_by_rcu), gfp))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults to order.  What is written to /sys/kernel/debug/planted is a context and
- * steps, "softirq: alloc kmalloc 80; write 80; free kfree", which are done with one
- * object.  The steps are functions of their own, so that reports name them.
+ * Faults on request: write a context and steps to /sys/kernel/debug/planted, "softirq: alloc
+ * kmalloc 80; write 80; free kfree". The steps work on one object. Each is a function of its own,
+ * so that reports name it.
  *
  *   alloc ALLOCATOR [SIZE]	makes the object
  *   fill			writes and reads all of it
@@ -48,7 +48,7 @@ static struct dentry *file;
 /* What is copied. */
 static const char source[32768];
 
-/* Of the run under way; one at a time. */
+/* State of the current run; one at a time. */
 static DEFINE_MUTEX(running);
 static char *object, *neighbours[1024];
 static size_t size;
@@ -115,7 +115,7 @@ static noinline void access_copy(char *p, size_t n)
 	memcpy(p, source, n);
 }
 
-/* Byte by byte: no string instruction. */
+/* Byte by byte, not by a string instruction. */
 static noinline void access_loop(char *p, size_t n)
 {
 	size_t i;

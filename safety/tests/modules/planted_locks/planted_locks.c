@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults with locks, counters and interrupts to order: the name of one is written to
- * /sys/kernel/debug/planted_locks.  "sound" is all of it as it should be.
+ * Faults with locks, counters and interrupts on request: write a fault's name to
+ * /sys/kernel/debug/planted_locks. "sound" runs all of them done right.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -170,7 +170,7 @@ static void unlock_spin(void)
 	smp_store_release(&unlocked, true);
 }
 
-/* On another CPU, or where there is none in an interrupt: this one waits without sleeping. */
+/* On another CPU, or, if there is none, in an interrupt: this CPU spins meanwhile. */
 static void spin_other(void)
 {
 	unsigned int cpu;
@@ -198,7 +198,7 @@ static void spin_then_mutex(void)
 	spin_unlock(&c->spin);
 }
 
-/* Without the kernel's own word on it. */
+/* Hides it from the kernel's own check. */
 static void spin_sleep(void)
 {
 	spin_lock(&c->spin);
@@ -221,7 +221,7 @@ static void spin_order(void)
 	spin_unlock(&c->spin);
 }
 
-/* Each place takes now one lock and now another one. */
+/* Each place takes a different lock from call to call. */
 static void lock_both(spinlock_t *x, spinlock_t *y)
 {
 	spin_lock(x);
@@ -257,7 +257,7 @@ static void mutex_instances(void)
 	mutex_both(&c->mutex, &a->mutex);
 }
 
-/* By address, or as their author says. */
+/* In the order of addresses, or as declared by a nesting subclass. */
 static void sound_instances(void)
 {
 	struct thing *low = min(a, c), *high = max(a, c);
@@ -431,7 +431,7 @@ static void preempt_then_mutex(void)
 	preempt_enable();
 }
 
-/* What they wait for is there already: none of them sleeps. */
+/* The conditions are true already: no call sleeps. */
 static void spin_then_wait_event(void)
 {
 	static DECLARE_WAIT_QUEUE_HEAD(queue);
@@ -468,7 +468,7 @@ static void spin_then_resched(void)
 	spin_unlock(&c->spin);
 }
 
-/* Without page faults it fails instead of sleeping. */
+/* With page faults disabled it fails instead of sleeping. */
 static void sound_inatomic(void)
 {
 	char letter;
@@ -505,7 +505,7 @@ static void mutex_softirq(void)
 	in_softirq_here(take_mutex);
 }
 
-/* No one else gets the memory before it is released. */
+/* No other code allocates the memory before the release. */
 static void spin_freed(void)
 {
 	struct thing *thing = thing_create();
@@ -524,7 +524,7 @@ static void mutex_freed(void)
 	mutex_unlock(&thing->mutex);
 }
 
-/* Of a cache where none is allocated before it is released. */
+/* No other object of this cache is allocated before the release. */
 static struct kmem_cache *cache;
 static struct thing *of_cache;
 
@@ -551,7 +551,9 @@ static void mutex_freed_by_other(void)
 	kmem_cache_destroy(cache);
 }
 
-/* One fault, though the task returns with it.  Its constructor keeps the free list out. */
+/*
+ * One report only, though the task returns holding it. The constructor moves the free pointer away.
+ */
 static void mutex_freed_kept(void)
 {
 	cache = kmem_cache_create("planted_kept", sizeof(struct thing), 0, 0, construct);
@@ -564,7 +566,7 @@ static void mutex_freed_kept(void)
 	kmem_cache_destroy(cache);
 }
 
-/* Whoever waited for it may free it. */
+/* The task that waited for it may free it. */
 static void sound_freed(void)
 {
 	struct thing *thing = thing_create();
@@ -575,7 +577,7 @@ static void sound_freed(void)
 	kfree(thing);
 }
 
-/* For ever, if it were not killed. */
+/* Would hang for ever; the test kills it. */
 static void mutex_again(void)
 {
 	mutex_lock(&c->mutex);
@@ -590,7 +592,7 @@ static void release_late(struct timer_list *timer)
 }
 static DEFINE_TIMER(releasing, release_late);
 
-/* For ever, if none took pity. */
+/* Would hang for ever; the test releases it. */
 static void spin_again(void)
 {
 	spin_lock(&c->spin);
@@ -600,7 +602,7 @@ static void spin_again(void)
 	spin_unlock(&c->spin);
 }
 
-/* Two that wait for each other, until they are killed. */
+/* Two tasks that wait for each other, until they are killed. */
 static struct completion first_has, second_has;
 
 static int second_waits(void *unused)
@@ -642,7 +644,7 @@ static void mutex_uninitialised(void)
 	mutex_unlock(&c->never);
 }
 
-/* Without the kernel's own word on it: what it counts is as it should be. */
+/* Hides it from the kernel's own check; its count stays right. */
 static void rcu_slept(void)
 {
 	rcu_read_lock();
@@ -673,7 +675,7 @@ static void preempt_kept(void)
 	preempt_enable_notrace();
 }
 
-/* Taken with bottom halves off, released with them left so. */
+/* Taken with bottom halves off, released without enabling them. */
 static void bh_mismatch(void)
 {
 	spin_lock_bh(&c->spin);
@@ -681,14 +683,14 @@ static void bh_mismatch(void)
 	(local_bh_enable)();
 }
 
-/* Without the kernel's own word on it. */
+/* Hides it from the kernel's own check. */
 static void spin_kept(void)
 {
 	spin_lock(&c->spin);
 	preempt_enable_notrace();
 }
 
-/* As an inline function of the kernel's headers does: no event. */
+/* Like an inline function in a kernel header: emits no event. */
 static void sound_released(void)
 {
 	mutex_lock(&c->mutex);
@@ -747,7 +749,7 @@ static void sound_parts(void)
 	msleep(1);
 }
 
-/* Whoever only tries never waits. */
+/* A trylock never waits. */
 static void try_spin(void)
 {
 	if (spin_trylock(&static_spin))
@@ -790,7 +792,7 @@ static void sound_tried(void)
 	spin_unlock(&c->spin);
 }
 
-/* What was tried is held all the same. */
+/* A lock taken by trylock is held like any other. */
 static void mutex_order_tried(void)
 {
 	if (mutex_trylock(&static_mutex)) {
@@ -854,7 +856,7 @@ static void mutex_order(void)
 	mutex_unlock(&c->mutex);
 }
 
-/* Three locks: no two of them are taken both ways. */
+/* Three locks in a cycle; no two are taken in both orders. */
 static void mutex_circle(void)
 {
 	mutex_lock(&static_mutex);
@@ -956,7 +958,7 @@ static void ref_leak(void)
 	kref_put(&c->kref, released);
 }
 
-/* With the kernel's own word on it. */
+/* The kernel itself complains, too. */
 static void refcount_at_zero(void)
 {
 	refcount_set(&c->refcount, 1);
@@ -1010,7 +1012,7 @@ static void unlock_a(struct kref *ref)
 	mutex_unlock(&a->mutex);
 }
 
-/* Counters that take a mutex when they come to zero, twice not and then so. */
+/* Functions that take a mutex when a counter drops to zero: twice it does not, then it does. */
 static void sound_drop(void)
 {
 	int i;
@@ -1029,7 +1031,7 @@ static void sound_drop(void)
 	}
 }
 
-/* It fails before others see it: freed as it was made. */
+/* It fails before others see the object, and frees it directly. */
 static void sound_unshared(void)
 {
 	struct thing *thing = thing_create();
@@ -1046,7 +1048,7 @@ static void *leaked;
 
 static noinline void alloc_leak(void)
 {
-	/* Stored after the call, or that were the last thing done, a jump. */
+	/* Stored after the call: otherwise the call would be the last statement, a jump. */
 	WRITE_ONCE(leaked, kmalloc(123, GFP_KERNEL));
 }
 
@@ -1103,7 +1105,7 @@ static noinline void sound_memory(void)
 
 static size_t no_bytes;
 
-/* The kernel frees these many at a time, some long after; what has no bytes not at all. */
+/* Bulk frees happen long after; objects of zero bytes are never freed. */
 static noinline void sound_alloc(void)
 {
 	size_t none = READ_ONCE(no_bytes);
@@ -1184,7 +1186,7 @@ static int run(const char *name)
 	for (i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (strcmp(faults[i].name, name))
 			continue;
-		/* Another one for each: what is known of the last is not of this. */
+		/* A new object for each: state of the last one must not affect it. */
 		c = thing_create();
 		if (!c)
 			return -ENOMEM;

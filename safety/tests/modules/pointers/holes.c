@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ways by which a pointer could come past the checks, or a check be wrong: through
- * integers and choices, by assembly, out of a page, past the end of a task.  As in main.c,
- * a bad case differs in a number, off; what has no report is right both times.
+ * Ways in which a pointer could evade the checks, or a check could be wrong: through integers and
+ * choices, by assembly, out of a page, past the end of a task. As in main.c, a bad case differs in
+ * a number, off; a case without a report is correct both times.
  */
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -134,7 +134,7 @@ static noinline void through_union(void)
 	read_neighbour(read_union);
 }
 
-/* The type says that there is more than there is. */
+/* The type claims more bytes than the object has. */
 struct larger {
 	u32 first[32];
 	u32 last;
@@ -257,7 +257,7 @@ static noinline void free_tiny(void)
 
 /* -- objects found by their pages ------------------------------------------------------------ */
 
-/* Not the first one of its page. */
+/* Not the first object of its page. */
 static u8 *later_object(u8 **first)
 {
 	u8 *p = kzalloc(64, GFP_KERNEL);
@@ -334,7 +334,7 @@ static struct {
 	struct completion done;
 } ending;
 
-/* A check of both words would be wrong where the task reads one. */
+/* Checking both words would be wrong, since the task reads only one. */
 static int read_and_end(void *unused)
 {
 	u32 *p = ending.p;

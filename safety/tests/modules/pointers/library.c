@@ -17,7 +17,7 @@
 
 #include "pointers.h"
 
-/* The kernel has no strncpy() any more, modules of its past may. */
+/* Newer kernels removed strncpy(); older modules may still use it. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 char *strncpy(char *to, const char *from, size_t size);
 #endif
@@ -81,7 +81,7 @@ static int skipped;
 	_(library_scan_string, "overrun by 1 byte: write of 9 bytes at offset 0, object of 8 bytes") \
 	_(library_scan_number, "overrun by 4 bytes: write of 4 bytes at offset 8, object of 8 bytes")
 
-/* 8 bytes in a slot of 24, so that what is wrong by little meets nothing. */
+/* 8 bytes in a slot of 24, so that small errors hit nothing. */
 #define CASE_OF(name, text, statement)					\
 	static noinline void name(void)					\
 	{								\
@@ -170,7 +170,7 @@ CASE_OF(library_memweight, "", sink = memweight(p, length))
 CASE_OF(library_strnchr, "", memset(p, 'a', 8); sink = (unsigned long)strnchr(p, length, '?'))
 CASE_OF(library_strnstr, "", memset(p, 'a', 8); sink = (unsigned long)strnstr(p, "?", length))
 
-/* Texts without an end, which these do not get to: right with any off. */
+/* Unterminated strings of which these do not reach the end: correct with any off. */
 static noinline void library_no_end(void)
 {
 	char *p = kzalloc(8, GFP_KERNEL), line[20];

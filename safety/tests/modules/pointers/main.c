@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Code that uses pointers, right or wrong by one argument.  "CASE good" or "CASE bad"
- * is written to /sys/kernel/debug/pointers; what is read there are the cases, with
- * the report that the bad one has to cause.
+ * Code that uses pointers, correctly or wrongly depending on one argument. Write "CASE good" or
+ * "CASE bad" to /sys/kernel/debug/pointers; reading it lists the cases, with the report that the
+ * bad one must cause.
  *
- * Each case is the same code both times: bad differs in a number, off.  What is
- * written in bad cases is known to be unused: padding, or a tag of KGCC's.
+ * Each case is the same code both times: bad differs in a number, off. Bad cases write only to
+ * unused memory: padding, or a tag of KGCC's.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -28,7 +28,7 @@
 
 #include "pointers.h"
 
-/* So that nothing is known when this is compiled. */
+/* Hides the value from the compiler. */
 static long off;
 static volatile u64 sink;
 
@@ -148,7 +148,7 @@ static struct {
 		kfree(p);						\
 	}
 
-/* memcpy() and the like check what they know the size of: they are not to know it. */
+/* memcpy() and the like check sizes that the compiler knows: hide them. */
 HEAP_ACCESS(heap_read1, u8, 13, sink = READ_ONCE(p[12 + off]))
 HEAP_ACCESS(heap_read2, u16, 7, sink = READ_ONCE(p[6 + off]))
 HEAP_ACCESS(heap_read4, u32, 3, sink = READ_ONCE(p[2 + off]))
@@ -170,7 +170,7 @@ HEAP_ACCESS(heap_other, u32, 10, sink = other_read(p + 9 + off))
 
 /* -- the heap, by more than one access ---------------------------------------------- */
 
-/* The allocation is too short for what is in it. */
+/* The allocation is too short for its structure. */
 static noinline void heap_field(void)
 {
 	struct item *item = kzalloc(off ? 8 : sizeof(*item), GFP_KERNEL);
@@ -180,7 +180,7 @@ static noinline void heap_field(void)
 	kfree(item);
 }
 
-/* Both are read for certain, at an index. */
+/* Both are always read, at an index. */
 static noinline void heap_items(void)
 {
 	struct item *item = kzalloc(off ? 64 : 2 * sizeof(*item), GFP_KERNEL);
@@ -192,7 +192,7 @@ static noinline void heap_items(void)
 	kfree(item);
 }
 
-/* The same byte is read on two ways, and more after it on one of them. */
+/* The same byte is read on two paths, and more after it on one of them. */
 static __always_inline u32 add_bytes(const u8 *p, int n)
 {
 	if (n >= 8)
@@ -384,7 +384,7 @@ static noinline void heap_kvmalloc(void)
 #define resize(p, from, to)	kvrealloc(p, to, GFP_KERNEL)
 #endif
 
-/* Larger than it was, and no larger than its slot. */
+/* Grows within its slot. */
 static noinline void heap_kvrealloc(void)
 {
 	u32 *p = resize(kvzalloc(40, GFP_KERNEL), 40, 60);
@@ -393,7 +393,7 @@ static noinline void heap_kvrealloc(void)
 	kvfree(p);
 }
 
-/* With what was in it before. */
+/* Keeps its contents. */
 static noinline void heap_kvrealloc_large(void)
 {
 	u32 *p = kvzalloc(100000, GFP_KERNEL);
@@ -405,7 +405,7 @@ static noinline void heap_kvrealloc_large(void)
 	kvfree(p);
 }
 
-/* More than was asked for, and less than a power of two. */
+/* More than a page, and not a power of two. */
 static noinline void heap_pages_exact(void)
 {
 	u32 *p = alloc_pages_exact(9000, GFP_KERNEL);
@@ -493,7 +493,7 @@ static noinline void free_use_cache(void)
 		kmem_cache_free(cache, p);
 }
 
-/* Freed by a function that its callers know, or not, under a name that says nothing. */
+/* Freed by a function whose name says nothing; callers may or may not see its body. */
 
 /* The compiler clones it for the argument: words_free.constprop.0 */
 static noinline void words_free(u32 *p, long at)
@@ -580,7 +580,7 @@ static noinline void free_twice(void)
 		kfree(p);
 }
 
-/* Its cache cannot be destroyed when KGCC goes. */
+/* Its cache cannot be destroyed when KGCC is unloaded. */
 static noinline void free_never(void)
 {
 	u32 *p = kzalloc(40, GFP_KERNEL);
@@ -629,7 +629,7 @@ static noinline void global_struct(void)
 
 static noinline void global_memset(void)
 {
-	/* Not for memset() to know: it has its own check. */
+	/* Hide the length from memset(), which has a check of its own. */
 	__underlying_memset(bytes, 0, 33 + off);
 }
 
@@ -708,7 +708,7 @@ static noinline void local_argument(void)
 	sink = take(five);
 }
 
-/* A list's head is no entry. */
+/* A list's head is not an entry. */
 static noinline void list_entry_wrong(void)
 {
 	struct item *item = kzalloc(sizeof(*item), GFP_KERNEL);
@@ -764,7 +764,7 @@ struct link {
 	u32 values[4];
 };
 
-/* Values are found by their links, of which each is another object. */
+/* Values are reached through links, each in another object. */
 static noinline u32 walk(struct link *link, u32 value)
 {
 	u32 *p = (u32 *)(link + 1);
@@ -822,7 +822,7 @@ static noinline void peer_deref_stored(void)
 	kfree(p);
 }
 
-/* Where the next object of this size begins, among many. */
+/* Searches many objects for one where the next object of this size begins. */
 static noinline int find_neighbour(u32 *const *p, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -832,7 +832,7 @@ static noinline int find_neighbour(u32 *const *p, int n)
 	return -1;
 }
 
-/* Into another live object, of which there are good pointers. */
+/* Into another live object, to which there are valid pointers. */
 noinline void read_neighbour(u32 (*read)(u32 *p))
 {
 	u32 *p[32];
@@ -859,7 +859,7 @@ static noinline void peer_deref_neighbour(void)
 	read_neighbour(read_moved);
 }
 
-/* A pointer that a loop makes, and that is handed on where the loop ends. */
+/* A pointer computed in a loop and passed on where the loop ends. */
 static noinline u32 read_found(u32 *p)
 {
 	const u32 *last = p + 15 + 17 * off;
@@ -974,7 +974,7 @@ static void first_letter(struct tracepoint *tp, void *unused)
 	sink = tp->name[0];
 }
 
-/* Variables without a gap: where one ends the next one starts. */
+/* Variables without a gap: one ends where the next starts. */
 static noinline void core_neighbours(void)
 {
 	for_each_kernel_tracepoint(first_letter, NULL);
@@ -997,7 +997,7 @@ static noinline void core_percpu(void)
 
 /* -- registers that checks use ------------------------------------------------ */
 
-/* The check comes between what sets the variable, and what it is for. */
+/* The check comes between the assignment of the register variable and its use. */
 static noinline void register_variable(void)
 {
 	u64 *p = kzalloc(24, GFP_KERNEL);
@@ -1013,7 +1013,7 @@ static noinline void register_variable(void)
 
 /* -- while user memory is open ------------------------------------------------ */
 
-/* The check closes it, and opens it again for a letter that is there already. */
+/* The check closes user access and reopens it, for a string that has ended already. */
 static noinline void user_open(void)
 {
 	u64 *p = kzalloc(24, GFP_KERNEL);
@@ -1039,7 +1039,7 @@ static noinline void timed(void)
 	u64 *p = kzalloc(24, GFP_KERNEL);
 
 	OPTIMIZER_HIDE_VAR(p);
-	/* A task that runs meanwhile would end the time that is taken. */
+	/* Another task meanwhile would end the measured lap. */
 	preempt_disable();
 	sink = READ_ONCE(p[0]);	/* delayed */
 	mdelay(2);

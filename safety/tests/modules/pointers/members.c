@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Arrays that are members: indexes that leave them, and stay within the object.  As in
- * main.c, a bad case differs in a number, off; what has no report is right both times.
+ * Arrays that are members: indexes that leave the member but not the object. As in main.c, a bad
+ * case differs in a number, off; a case without a report is correct both times.
  */
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -28,7 +28,7 @@ struct record {
 	u8 rest[64];
 };
 
-/* As the kernel has them: their last arrays are as long as there is memory. */
+/* Like the kernel's: the last array extends to the end of the object. */
 struct flexible {
 	u32 n;
 	u32 values[];
@@ -78,7 +78,7 @@ OF_RECORD(member_element, struct entry *e = &p->list[2 + off]; sink = e->key)
 OF_RECORD(member_within, struct entry *e = &p->list[1]; e->counts[2 + off] = 1)
 OF_RECORD(member_copy, struct entry e = p->list[2 + off]; OPTIMIZER_HIDE_VAR(e.key); sink = e.key)
 
-/* The last round of a bad run is one too many, whatever the compiler takes for granted. */
+/* A bad run makes one iteration too many, whatever the compiler assumes. */
 static noinline void member_loop(void)
 {
 	struct record *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -114,7 +114,7 @@ free:
 	kfree(p);
 }
 
-/* What is not accessed may be one past the end, and further. */
+/* An element that is not accessed may be one past the end, and further. */
 static noinline void member_end(void)
 {
 	struct record *p = kzalloc(sizeof(*p), GFP_KERNEL);

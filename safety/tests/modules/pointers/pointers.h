@@ -17,7 +17,7 @@ struct window {
 	u32 *start, *end;
 };
 
-/* other.c: another file's code, to which pointers go and from which they come. */
+/* other.c: another file's code, to which pointers are passed and from which they come. */
 u32 other_read(const u32 *p);
 void other_write(u32 *p, u32 value);
 u32 *other_move(u32 *p, long by);
@@ -31,10 +31,10 @@ void other_store(struct window *window, u32 *p);
 
 u32 other_number(unsigned long number);
 
-/* main.c: read() gets an object of 64 bytes, 128 bytes after which the next one is. */
+/* main.c: calls read() with an object of 64 bytes; the next one starts 128 bytes after it. */
 void read_neighbour(u32 (*read)(u32 *p));
 
-/* holes.c: its cases, as main.c's; running is the file that is written to, with text. */
+/* holes.c: lists its cases, as main.c does; running is the file being written, with text. */
 struct seq_file;
 void holes_list(struct seq_file *m);
 bool holes_run(const char *name, long bad, const char __user *text);

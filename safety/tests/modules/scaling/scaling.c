@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs that use pointers at the same time, for what KGCC's checks cost each other.
+ * Several CPUs use pointers at the same time, to show how far KGCC's checks slow each other down.
  *
- * "CPUS OBJECTS SHARED" is written to /sys/kernel/debug/scaling; what is read there is
- * how many accesses each CPU made, and how many ns the slowest took.  The objects are
- * each CPU's own, or with SHARED the same, which are only read.
+ * Write "CPUS OBJECTS SHARED" to /sys/kernel/debug/scaling; reading it returns the accesses of each
+ * CPU, and the ns that the slowest took. Each CPU has objects of its own; with SHARED all CPUs read
+ * the same ones.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
@@ -17,7 +17,7 @@
 
 #define CPUS_MAX	8
 #define OBJECTS_MAX	8192
-#define ACCESSES	8192	/* short, so that the machine is seldom taken away */
+#define ACCESSES	8192	/* short, so that preemption of the machine is rare */
 
 struct item {
 	u64 value;
@@ -32,16 +32,16 @@ struct runner {
 } ____cacheline_aligned;
 
 static struct runner runners[CPUS_MAX];
-static atomic_t missing;		/* who has not come to the start */
+static atomic_t missing;		/* CPUs not yet at the start */
 static u64 slowest;
 
-/* One access, and in an instrumented module one check. */
+/* One access, hence one check in an instrumented module. */
 static noinline u64 read_item(const struct item *item)
 {
 	return READ_ONCE(item->value);
 }
 
-/* All start at once, and nothing but interrupts comes between. */
+/* All CPUs start at once; only interrupts disturb them. */
 static int run(void *data)
 {
 	struct runner *runner = data;
@@ -49,7 +49,7 @@ static int run(void *data)
 	u64 start, sum = 0;
 
 	atomic_dec(&missing);
-	/* Who starts us may be on this CPU. */
+	/* The starting task may be on this CPU. */
 	while (atomic_read(&missing))
 		cond_resched();
 	preempt_disable();
@@ -97,7 +97,7 @@ static void start(unsigned int cpus)
 		init_completion(&runners[cpu].done);
 		task = kthread_create_on_cpu(run, &runners[cpu], cpu, "scaling/%u");
 		if (IS_ERR(task)) {
-			/* The others do not wait for it. */
+			/* So that the other CPUs do not wait for it. */
 			atomic_dec(&missing);
 			complete(&runners[cpu].done);
 		} else {

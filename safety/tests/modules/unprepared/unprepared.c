@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that knows nothing of evmon, and does wrong to order: what is written to
- * /sys/kernel/debug/unprepared is a word.
+ * A module built without evmon that misbehaves on request: write a word to
+ * /sys/kernel/debug/unprepared.
  *
  *   sound	takes a reference and the locks, and releases them
  *   twice	drops the only reference two times
@@ -52,7 +52,7 @@ static void use_locks(void)
 static void in_work(struct work_struct *work)
 {
 	mutex_unlock(&unprepared_mutex);
-	/* Not by a jump: it returns to here. */
+	/* Not a tail call: it must return here. */
 	barrier();
 }
 static DECLARE_WORK(work, in_work);
@@ -67,7 +67,7 @@ static int do_word(const char *word)
 		unprepared_put(0, &thing);
 	} else if (!strcmp(word, "sleep")) {
 		spin_lock(&unprepared_spin);
-		/* Else the kernel itself says so. */
+		/* Otherwise the kernel itself would complain. */
 		preempt_enable();
 		msleep(5);
 		preempt_disable();
