@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * Making VMs as copies of one, see vm_make_original().
- */
+/* A new VM with its libraries open costs far more than a copy of one: see vm_make_original(). */
 #define clone_c
 #define LUA_LIB
 
@@ -95,7 +93,7 @@ long vm_make_original(void *arg)
     disown(pair[i]);
   }
   distance = (uint64_t)(uintptr_t)b - (uint64_t)(uintptr_t)a;
-  moved = (uint16_t *)(void *)b;  /* Behind what is still to be compared. */
+  moved = (uint16_t *)(void *)b;  /* After the words that are still to be compared. */
   for (i = 0; i < HEAP_WORDS; i++) {
     uint64_t from = a[i], to = b[i];
     if (to - from == distance)

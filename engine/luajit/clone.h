@@ -8,7 +8,7 @@ struct vm;
 
 void vm_publish(struct vm *vm, struct lua_State *L);
 
-/* Is there an original that fits under @vm's limit? */
+/* Is there an original, and does it fit @vm's limit? */
 int vm_canclone(struct vm *vm);
 
 /* 0, or -ENOMEM with the text in the VM. */

@@ -54,7 +54,7 @@ static int luajit_call(struct engine_vm *engine_vm, struct syscript_call *call)
 
 static void luajit_interrupt(struct engine_vm *vm)
 {
-	/* The VM refuses it while it changes its dispatch table, so it is repeated. */
+	/* The VM refuses an interrupt while it changes its dispatch table, so it is repeated. */
 	vm_interrupt(vm_of(vm));
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * Shared by the libraries of the VM layer.
- */
+/* Declarations that the libraries of the VM layer share. */
 #ifndef SYSCRIPT_LIB_H
 #define SYSCRIPT_LIB_H
 
@@ -16,8 +14,8 @@
 #define VM_INT_MAX	SYSCRIPT_LUA_INT_MAX
 
 /*
- * Memory layouts of a scalar: log2 of the size, whether it has a sign, and whether it
- * has the byte order of the network.
+ * Memory layouts of a scalar: log2 of the size, whether it is signed, and whether it is in
+ * network byte order.
  */
 enum vm_kind { VM_U1, VM_U2, VM_U4, VM_U8, VM_I1, VM_I2, VM_I4, VM_I8,
 	       VM_BIG = 8, VM_B2 = VM_BIG|VM_U2, VM_B4, VM_B8 };
@@ -72,7 +70,7 @@ static LJ_AINLINE int vm_isint(double a, long *i)
 	 (unsigned long)(*i + VM_INT_MAX) <= 2 * (unsigned long)VM_INT_MAX;
 }
 
-/* The same; raises an error if it is not. */
+/* As above; raises an error if it is not. */
 long vm_toint(lua_State *L, double a);
 
 /* Can a number hold it? */
@@ -98,7 +96,7 @@ LJ_NORET void vm_badaddr(lua_State *L, unsigned long addr);
 /* The integer in argument @narg, which may be a string or opaque; or an error. */
 long vm_asint(lua_State *L, int narg);
 
-/* The same, inline for numbers; vm_optint(): @def if it is absent or nil. */
+/* As above, inline for numbers; vm_optint(): @def if the argument is absent or nil. */
 static LJ_AINLINE long vm_checkint(lua_State *L, int narg)
 {
   TValue *o = L->base + narg - 1;
@@ -118,8 +116,8 @@ static LJ_AINLINE long vm_optint(lua_State *L, int narg, long def)
 long vm_checkrange(lua_State *L, int narg, long min, long max);
 
 /*
- * Passes on the result of a system call, or of a batch that stands for one.  Does not
- * return in a script that has to end.
+ * Returns the result of a system call, or of a batch that replaces one. Does not return in a
+ * script that has to end.
  */
 static LJ_AINLINE long vm_called(lua_State *L, long ret)
 {

@@ -2,14 +2,13 @@
 /*
  * net.frames: batches of frames of a network device, see ../net/frames.h.
  *
- * A port and the views of its frames are userdata.  A view belongs to a place and a
- * batch: it points to memory that stays as long as the program, and that says whether
- * there is a frame, and of which batch.  Each place has one view in a batch, made when
- * a script first asks.  They are in the port's environment, with the methods; indexing
- * a port looks there.
+ * A port and the views of its frames are userdata. A view belongs to an index and a batch: it
+ * points to memory that lives as long as the program, and which says whether there is a frame,
+ * and of which batch. Each index has one view in a batch, made when a script first accesses it.
+ * Views are in the port's environment, with the methods, and indexing a port looks there.
  *
- * Both kinds have types of their own, so that their metatables count as constants for
- * the compiler; scripts cannot make any, nor get at the metatables.
+ * Both have their own types of userdata, so the compiler can treat their metatables as constants;
+ * scripts can neither create such userdata nor access the metatables.
  */
 #define lib_frames_c
 #define LUA_LIB
@@ -63,7 +62,7 @@ static struct frames *framesof(GCudata *ud)
 
 /* -- What compiled code calls ---------------------------------------------- */
 
-/* An offset or a length; an invalid one becomes larger than any frame. */
+/* An offset or a length; invalid values become larger than any frame. */
 static unsigned long span(double d)
 {
   long i;
@@ -152,7 +151,7 @@ GCstr *vm_frame_str(lua_State *L, GCudata *ud, double off, double n)
   return p ? lj_str_new(L, (const char *)p, (size_t)n) : NULL;
 }
 
-/* The address of bytes that may lie after the frame's end. */
+/* The address of bytes that may extend beyond the frame's end. */
 static LJ_AINLINE unsigned char *reserve(lua_State *L, struct frames *frames, struct frame *frame,
 			      unsigned long off, unsigned long n)
 {
@@ -201,7 +200,7 @@ int vm_frame_fill(lua_State *L, GCudata *ud, double off, double byte, double n)
   return p != NULL;
 }
 
-/* All three return 1; 0 if there is no such frame; -1 if there is no room to queue it. */
+/* All three return 1; 0 if there is no such frame; -1 if no more frames can be queued. */
 
 int vm_frame_reply(lua_State *L, GCudata *ud, double len)
 {
@@ -268,7 +267,7 @@ int vm_port_keep(lua_State *L, GCudata *ud)
   return 1;
 }
 
-/* The slots in memory of the process: sets the first. */
+/* Sets @slot to the first slot in memory of the process. */
 static int isslot(double addr, double size, struct frames_slot *slot)
 {
   long at, room;
@@ -727,7 +726,7 @@ static GCudata *buildfrom(lua_State *L, GCudata *ud, long *err)
       vm_frame_put(L, view, 0, strV(s));
     return view;
   }
-  /* Repeats it to find the reason: nothing was sent. */
+  /* Nothing was sent: repeats the call to find the reason. */
   view = vm_port_build(L, ud, number(L, 2), number(L, 3));
   if (!view && newframe(L, ud, span(number(L, 3)), err))
     vm_badaddr(L, (unsigned long)(long)number(L, 2));
@@ -781,10 +780,7 @@ static void addmetatable(lua_State *L, const char *name)
   lua_setfield(L, -2, name);
 }
 
-/*
- * Once per VM, when a script first asks: leaves { frame =, port =, methods =, [fd] = }
- * on the stack.
- */
+/* Makes, once per VM, { frame =, port =, methods =, [fd] = }, and leaves it on the stack. */
 static void pushmetatables(lua_State *L)
 {
   lua_getfield(L, LUA_REGISTRYINDEX, METATABLES);
@@ -831,7 +827,7 @@ static void pushport(lua_State *L, struct frames *frames, int mt)
   lua_setmetatable(L, -2);
 }
 
-/* Made once: a descriptor keeps its port, which lasts as long as the program. */
+/* Made once: a descriptor's port lives as long as the program. */
 void vm_pushframes(lua_State *L, struct frames *frames)
 {
   int mt;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * fs: batches of files and of directory entries.  A function does to each of them what
- * the plain system call does; it saves the way into the kernel, and the directory's
- * path for each of its entries.
+ * fs: batches of files and of directory entries. A function does for each what the plain system
+ * call does, without a system call each, and without resolving a directory's path for each of its
+ * entries.
  *
- * As system calls do, functions return errors as -errno.  None is recorded: one
- * call does the work of many.
+ * Functions return errors as -errno. LuaJIT does not record them, because one call does the work
+ * of many.
  */
 #define lib_fs_c
 #define LUA_LIB
@@ -212,7 +212,7 @@ struct columns {
   unsigned int mask;
 };
 
-/* Where a column's table is stored, or NULL if there is no such column. */
+/* The address of a column's table, or NULL if there is no such column. */
 static GCtab **columnof(struct columns *c, const char *name)
 {
   int i;
@@ -233,7 +233,7 @@ static LJ_NOINLINE void badcolumn(lua_State *L, cTValue *key)
   luaL_error(L, "a directory entry has no column '%s'", strVdata(key));
 }
 
-/* Scripts ask for few columns: each name is compared with all fields. */
+/* Scripts ask for few columns, so each name is compared with all fields. */
 static void getcolumns(lua_State *L, GCtab *t, struct columns *c)
 {
   Node *node = noderef(t->node), *end = node + t->hmask;

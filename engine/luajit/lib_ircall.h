@@ -4,9 +4,9 @@
  * take L first and have effects (S); some allocate (A), so that the trace
  * collects garbage.
  *
- * None raises an error for bad arguments or addresses, because a trace does
- * not know its line: NaN, 0 or NULL makes the trace exit, and the interpreter
- * makes the call again and raises the error.
+ * They raise no errors for bad arguments or addresses, because a trace does not know its line:
+ * they return NaN, 0 or NULL, the trace exits, and the interpreter repeats the call and raises
+ * the error.
  */
 #ifndef SYSCRIPT_LIB_IRCALL_H
 #define SYSCRIPT_LIB_IRCALL_H
@@ -56,7 +56,7 @@ double vm_syscall_string(struct lua_State *L, struct GCstr *s, int first);
 double vm_peek(struct lua_State *L, double addr, int kind);
 int vm_poke(struct lua_State *L, double addr, int kind, double value);
 
-/* Is a signal waiting for the end of the run? */
+/* Is a signal pending, for which the run should end? */
 int vm_pending(struct lua_State *L);
 
 /* An array of scalars from and to a table [1..n]. */
@@ -78,11 +78,10 @@ double vm_net_send(struct lua_State *L, double fd, double addr, double n,
 		   double flags, struct GCudata *ud);
 
 /*
- * lib_frames.c: @ud holds a struct view, or, for ports, a struct frames; @port is a port or
- * NULL.  @kind is an enum vm_kind.  The ints are true on success, except that udp and
- * headers return the results of frame_udp() and frame_headers(), or -2 without a frame;
- * equals returns -1 without a frame; reply and send return -1 if there is no place to
- * wait in.
+ * lib_frames.c: @ud holds a struct view, or, for ports, a struct frames; @port is a port or NULL.
+ * @kind is an enum vm_kind.  The ints are true on success, except that udp and headers return the
+ * results of frame_udp() and frame_headers(), or -2 without a frame; equals returns -1 without a
+ * frame; reply and send return -1 if no more frames can be queued.
  */
 double vm_frame_len(struct lua_State *L, struct GCudata *ud);
 double vm_frame_load(struct lua_State *L, struct GCudata *ud, double off, int kind);

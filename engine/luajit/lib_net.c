@@ -3,9 +3,8 @@
  * net: batches of connections and of messages on sockets, see ../net/accept.h and
  * ../net/mmsg.h; of frames: lib_frames.c.
  *
- * net.messages() imports a struct mmsghdr array once.  What it returns is a
- * userdata with a struct mmsg, the only kind of plain userdata that there is: scripts
- * cannot make any.
+ * net.messages() imports a struct mmsghdr array once.  It returns a userdata with a struct mmsg.
+ * Scripts cannot create userdata, so all plain userdata are of this kind.
  */
 #define lib_net_c
 #define LUA_LIB
@@ -59,7 +58,7 @@ static int asfd(long fd)
   return fd == (int)fd ? (int)fd : -1;
 }
 
-/* Flags beyond an int are unknown, as are all others that it lacks. */
+/* Flags beyond an int are unknown, so they are refused. */
 static unsigned int asflags(long flags)
 {
   return flags == (unsigned int)flags ? (unsigned int)flags : ~0u;
@@ -78,7 +77,7 @@ static int checkcall(struct mmsg_call *call, double fd, double n, double flags)
   return 1;
 }
 
-/* All return NaN, with nothing done, for arguments that need the interpreter. */
+/* All return NaN, having done nothing, for arguments that need the interpreter. */
 
 double vm_net_accept(lua_State *L, double fd, double addr, double n, double flags)
 {
@@ -133,7 +132,7 @@ static GCudata *checkmessages(lua_State *L, int narg)
 static int pushresult(lua_State *L, double ret, int narg)
 {
   if (ret != ret)
-    lj_err_arg(L, narg, LJ_ERR_NUMRNG);  /* The count is wrong: all other arguments were checked. */
+    lj_err_arg(L, narg, LJ_ERR_NUMRNG);  /* All other arguments were checked. */
   lua_pushnumber(L, ret);
   return 1;
 }

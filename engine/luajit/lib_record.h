@@ -3,9 +3,8 @@
  * How calls of our libraries are recorded: as direct calls of the functions in
  * lib_ircall.h (the paper, section 2.4).  Part of lj_ffrecord.c.
  *
- * A call that has effects takes a snapshot after it, so that no exit repeats
- * it.  The guard on its result comes before: it only fails where nothing has
- * been done yet.
+ * After a call that has effects comes a snapshot, so that no exit repeats the call. The guard on
+ * its result comes before the snapshot: it fails only if the call has done nothing.
  */
 #include "net/frames.h"
 #include "lib.h"
@@ -101,7 +100,7 @@ static void LJ_FASTCALL recff_syscall_call(jit_State *J, RecordFFData *rd)
   TRef args = lj_ir_kptr(J, G2RUN(J2G(J))), arg[6];
   int i, n = (int)strlen(kinds), strings = 0;
   if ((int)J->maxslot > n || G2VM(J2G(J))->is_late)
-    lj_trace_err(J, LJ_TRERR_BADTYPE);  /* Too many arguments; no number. */
+    lj_trace_err(J, LJ_TRERR_BADTYPE);  /* Too many arguments, or one that is not a number. */
   for (i = 0; i < n; i++)
     arg[i] = i < (int)J->maxslot ?
 	     recff_vm_sysarg(J, kinds[i], J->base[i], &rd->argv[i], &strings) :
@@ -153,7 +152,7 @@ static void LJ_FASTCALL recff_util_poke(jit_State *J, RecordFFData *rd)
   rd->nres = 0;
 }
 
-/* Mostly not: where one is pending, the trace leaves. */
+/* Usually no signal is pending; if one is, the trace exits. */
 static void LJ_FASTCALL recff_util_pending(jit_State *J, RecordFFData *rd)
 {
   TRef tr = lj_ir_call(J, IRCALL_vm_pending);
@@ -166,7 +165,7 @@ static void LJ_FASTCALL recff_util_copyin(jit_State *J, RecordFFData *rd)
 {
   TRef addr, n, tr;
   if (J->maxslot > 3 && !tref_isnil(J->base[3])) {
-    recff_nyi(J, rd);  /* Traces take tables for unchanged by calls. */
+    recff_nyi(J, rd);  /* Traces assume that calls do not change tables. */
     return;
   }
   addr = recff_vm_arg(J, 0);
@@ -200,7 +199,7 @@ static void LJ_FASTCALL recff_util_fill(jit_State *J, RecordFFData *rd)
   rd->nres = 0;
 }
 
-/* Guards that @ud, now @o, is a userdata of that kind. */
+/* Guards that @ud, now @o, is a userdata of type @udtype. */
 static void recff_vm_udata(jit_State *J, TRef ud, cTValue *o, int kind)
 {
   if (!tref_isudata(ud) || udataV(o)->udtype != kind)
@@ -248,7 +247,7 @@ static void LJ_FASTCALL recff_net_send(jit_State *J, RecordFFData *rd)
 
 /* -- Frames, see lib_frames.c ------------------------------------------------ */
 
-/* Any other call can change its operands, so no such call is optimised away. */
+/* Any other call can change the call's operands, so these calls are not eliminated. */
 
 static TRef recff_vm_frame(jit_State *J, RecordFFData *rd)
 {
@@ -307,7 +306,7 @@ static void LJ_FASTCALL recff_frame_poke(jit_State *J, RecordFFData *rd)
 				  recff_vm_arg(J, 3)));
 }
 
-/* The trace is for the case in which it was recorded: a datagram, or none. */
+/* The trace is for the recorded case: a datagram, or none. */
 static void LJ_FASTCALL recff_frame_udp(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_frame(J, rd), tr = lj_ir_call(J, IRCALL_vm_frame_udp, ud);
@@ -346,7 +345,7 @@ static void LJ_FASTCALL recff_frame_ports(jit_State *J, RecordFFData *rd)
   rd->nres = 2;
 }
 
-/* The present value of argument @i, for calls that change nothing. */
+/* The current value of argument @i, for calls that change nothing. */
 static double recff_vm_now(RecordFFData *rd, int i)
 {
   cTValue *o = &rd->argv[i];
@@ -431,7 +430,7 @@ static void LJ_FASTCALL recff_frame_readdress(jit_State *J, RecordFFData *rd)
 				  recff_vm_arg(J, 2)));
 }
 
-/* A method is a constant: all ports have the same. */
+/* Methods are constants: all ports have the same. */
 static void LJ_FASTCALL recff_port_meta___index(jit_State *J, RecordFFData *rd)
 {
   TRef ud = recff_vm_port(J, rd, 0), key = J->base[1];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * syscall.NAME(...): the system calls of syscalls.def, and the tables errno
- * and const of the numbers that they take and give.
+ * syscall.NAME(...): the system calls of syscalls.def, and the tables errno and const of the
+ * numbers that they take and return.
  *
- * Each NAME becomes a function when a script first asks for it, so that a new
- * VM costs nothing for the hundreds that it does not use.
+ * Each NAME becomes a function when a script first uses it, so that a new VM does not pay for the
+ * hundreds that it never uses.
  */
 #define lib_syscall_c
 #define LUA_LIB
@@ -112,7 +112,7 @@ static long checkarg(lua_State *L, int narg, char kind, int *strings)
   return arg;
 }
 
-/* Checks arguments that are not all numbers, or whose number is wrong. */
+/* Checks arguments if not all are numbers, or their count is wrong. */
 static LJ_NOINLINE void checkargs(lua_State *L, int index, long *args)
 {
   const char *kinds = vm_syscall_kinds[index];
@@ -124,7 +124,7 @@ static LJ_NOINLINE void checkargs(lua_State *L, int index, long *args)
     badcount(L, index, nargs);
 }
 
-/* Fails for all other types, too: as a double they are NaN. */
+/* Fails for all other types, too, which are NaN when read as a double. */
 static LJ_AINLINE int takenumber(cTValue *o, unsigned int n, unsigned int i, long *args)
 {
   return i >= n || LJ_LIKELY(vm_isint(o[i].n, &args[i]));
@@ -319,7 +319,7 @@ static void lazytable(lua_State *L, const char *name, lua_CFunction index)
   lua_setglobal(L, name);
 }
 
-/* (table, name) raises an error; upvalue: the library */
+/* (table, name) raises an error; the upvalue is the library. */
 static int refused_index(lua_State *L)
 {
   return luaL_error(L, "this script may not use '%s': it is not among its rights",

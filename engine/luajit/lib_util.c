@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * util: the memory of the calling process, through checked copies only.
+ * util: access to the memory of the calling process, by checked copies only.
  *
- * A kind says how a scalar lies in memory: "i" or "u" for signed or unsigned,
- * then its size in bytes, 1, 2, 4 or 8; "b" for unsigned in the byte order of the
- * network.  "i4", a C int, is the default: the paper's copyout(table, addr, n) writes
- * ints.
+ * A kind says how a scalar is stored in memory: "i" or "u" for signed or unsigned, then its size
+ * in bytes, 1, 2, 4 or 8; "b" for unsigned in the byte order of the network.  "i4", a C int, is
+ * the default: the paper's copyout(table, addr, n) writes ints.
  */
 #define lib_util_c
 #define LUA_LIB
@@ -110,7 +109,7 @@ static LJ_AINLINE double getscalar(const void *p, int kind)
   }
 }
 
-/* -- Integers beyond those that numbers hold: opaque values -------------------- */
+/* -- Integers that numbers cannot hold: opaque values --------------------------- */
 
 #define INT64	"int64"
 
@@ -185,7 +184,7 @@ static LJ_AINLINE int putscalar(void *p, int kind, double value)
   return 1;
 }
 
-/* The same for a number or an opaque value. */
+/* As above, for a number or an opaque value. */
 static int putvalue(void *p, int kind, cTValue *o)
 {
   long v;
@@ -229,7 +228,7 @@ int vm_poke(lua_State *L, double addr, int kind, double value)
 
 /* -- Arrays ---------------------------------------------------------------- */
 
-/* Arguments of vm_copyin() and vm_copyout(), which store where they failed. */
+/* Arguments of vm_copyin() and vm_copyout(), which store the position of a failure in them. */
 struct span {
   unsigned long addr;
   unsigned int n, kind;
@@ -249,7 +248,7 @@ static int span(struct span *sp, double addr, double n, int kind)
   return 1;
 }
 
-/* Elements in the chunk of the copy that begins at sp->at, and its address. */
+/* The number of elements in the chunk of the copy that begins at sp->at, and its address. */
 static unsigned int chunk(const struct span *sp, unsigned long *addr)
 {
   unsigned int most = CHUNK / vm_kind_size(sp->kind);
@@ -286,7 +285,7 @@ static LJ_AINLINE unsigned int putscalars(GCtab *t, unsigned int at, char *buf,
   return i;
 }
 
-/* One loop for each kind, because a switch for each element would take most of the time. */
+/* One loop for each kind: a switch for each element would take most of the time. */
 #define FOR_KIND(f, kind, ...) \
   switch (kind) { \
   case VM_U1: return f(__VA_ARGS__, VM_U1); \
@@ -301,7 +300,7 @@ static LJ_AINLINE unsigned int putscalars(GCtab *t, unsigned int at, char *buf,
   default: return f(__VA_ARGS__, VM_I8); \
   }
 
-/* Elements after the first sp->at, until one does not fit: how many. */
+/* Converts elements from sp->at on, until one does not fit: returns how many. */
 static unsigned int fromchunk(const struct span *sp, GCtab *t, const char *buf,
 			      unsigned int n)
 {

@@ -3,10 +3,10 @@
  * Finds mistakes in a script that compiles: unknown names, missing arguments, globals
  * that were meant to be locals, lost descriptors.
  *
- * Looks at the bytecode, one function after the other: a dataflow analysis says
- * for each instruction what is known about each slot (struct flow), and a last pass
- * over the instructions reports.  Upvalues that never change are known to inner
- * functions.  Anything that is not known for certain is taken to be right.
+ * Works on the bytecode, one function after the other: a dataflow analysis computes for each
+ * instruction what is known about each slot (struct flow), and a last pass over the instructions
+ * reports mistakes. Values of upvalues that never change are known in inner functions. Anything
+ * that is not certain is assumed to be right.
  */
 #define lint_c
 #define LUA_LIB
@@ -70,14 +70,16 @@ struct lint {
   GCtab *assigned;	/* Globals: true if at the top level, else false. */
   GCtab *members;	/* Names that are assigned to in any table. */
   GCproto *run;
-  int blind;		/* Globals may come and go in ways not seen here. */
+  int blind;		/* Globals may be set in ways that the lint does not see. */
   struct finding *findings;	/* [FINDINGS_MAX] */
   unsigned int n;
 };
 
 #define FINDINGS_MAX	250
 
-/* Zeroed, in whole pages, which go with the VM if an error or a limit ends this. */
+/*
+ * Allocates zeroed whole pages, which are freed with the VM if an error or a limit ends the lint.
+ */
 static void *lint_pages(struct lint *lt, size_t size)
 {
   void *p = port_pages(G2VM(G(lt->L)), (size + 4095) & ~(size_t)4095);
@@ -140,7 +142,7 @@ static GCstr *kstr(GCproto *pt, BCReg d)
   return gco2str(proto_kgc(pt, ~(ptrdiff_t)d));
 }
 
-/* As a new script finds it: check does not run the top level. */
+/* The globals as a new script sees them: lint does not run the top level. */
 static cTValue *builtin(struct lint *lt, GCstr *name)
 {
   cTValue *o = lj_tab_getstr(tabref(lt->L->env), name);
@@ -158,14 +160,14 @@ static int isname(GCstr *s, const char *name)
   return strcmp(strdata(s), name) == 0;
 }
 
-/* (library, name): as a script would. */
+/* Looks up (library, name) as a script would. */
 static int get_member(lua_State *L)
 {
   lua_gettable(L, 1);
   return 1;
 }
 
-/* Says why if the library has no such member. */
+/* Reports if the library has no such member. */
 static void check_member(struct lint *lt, BCLine line, GCstr *library, GCstr *name)
 {
   lua_State *L = lt->L;
@@ -189,12 +191,12 @@ struct flow {
   struct lint *lt;
   GCproto *pt;
   BCReg nslots;
-  value *in;			/* [sizebc][nslots]: before each instruction. */
-  value *out;			/* [nslots]: after the one at hand. */
+  value *in;			/* [sizebc][nslots]: the state before each instruction. */
+  value *out;			/* [nslots]: the state after the current instruction. */
   const value *upvalues;
-  unsigned char *shared;	/* [nslots]: others may assign to it. */
-  unsigned char *used;		/* [sizebc]: the descriptor returned there is. */
-  unsigned char *todo;		/* [sizebc]: to be looked at again. */
+  unsigned char *shared;	/* [nslots]: slots that inner functions may assign to. */
+  unsigned char *used;		/* [sizebc]: the descriptor returned there is used. */
+  unsigned char *todo;		/* [sizebc]: instructions to be visited again. */
 };
 
 static value *before(struct flow *fl, BCPos pc)
@@ -219,13 +221,13 @@ static value merge(struct flow *fl, value a, value b)
     return a;
   if (KIND(a) == V_NONE)
     return b;
-  /* It may be used where it is not known any more. */
+  /* The value may be used where its origin is not known any more. */
   use(fl, a);
   use(fl, b);
   return ANY;
 }
 
-/* The state that reaches @pc through @out. */
+/* Merges @out, the state after an instruction, into the state before @pc. */
 static void flow_to(struct flow *fl, BCPos pc, const value *out)
 {
   value *in = before(fl, pc);
@@ -270,7 +272,7 @@ static value call_result(BCPos pc, value function, BCIns ins)
 {
   if (KIND(function) != V_SYSCALL)
     return ANY;
-  /* Results that a later instruction takes all together are not followed. */
+  /* Results that a later instruction takes as multiple values are not followed. */
   return (syscall_flags[REST(function)] & SC_OPENS) && bc_b(ins) == 2 ?
 	 VALUE(V_FD, pc) : ANY;
 }
@@ -280,7 +282,7 @@ static value function_at(GCproto *pt, BCIns ins)
   return VALUE(V_FUNCTION, gco2pt(proto_kgc(pt, ~(ptrdiff_t)bc_d(ins))));
 }
 
-/* The slots after an instruction. */
+/* Computes the slots after an instruction. */
 static void step(struct flow *fl, BCPos pc, BCIns ins, value *out)
 {
   BCReg a = bc_a(ins), s;
@@ -332,7 +334,7 @@ static void visit(struct flow *fl, BCPos pc)
     flow_to(fl, target(pc, ins), out);
   if (op != BC_JMP && op != BC_UCLO && op != BC_ISNEXT)
     flow_to(fl, pc + 1, out);
-  if (op <= BC_ISF)  /* A condition: the jump that follows, or not. */
+  if (op <= BC_ISF)  /* A condition: either the following jump is taken, or it is not. */
     flow_to(fl, pc + 2, out);
 }
 
@@ -390,7 +392,7 @@ static void uses(struct flow *fl, const value *in, BCIns ins)
   case BC_ISLT: case BC_ISGE: case BC_ISLE: case BC_ISGT: case BC_ISEQV:
   case BC_ISNEV: case BC_ISEQN: case BC_ISNEN: case BC_ISEQP: case BC_ISNEP:
   case BC_IST: case BC_ISF:
-    break;  /* A comparison is no use: it closes nothing. */
+    break;  /* A comparison is not a use: it does not close the descriptor. */
   case BC_CALL: use_range(fl, in, args, args + bc_c(ins) - 1); break;
   case BC_CALLT: use_range(fl, in, args, args + bc_d(ins) - 1); break;
   case BC_CALLM: case BC_CALLMT: use_range(fl, in, args, all); break;
@@ -432,7 +434,7 @@ static void check_left_out(struct flow *fl, BCPos pc, int index, int n, value la
 	 i + 1, kinds[i] == 'l' ? ", a length" : "");
 }
 
-/* A call with @n arguments that are known to be all, or at least those. */
+/* A call with exactly @n arguments, or at least @n. */
 static void check_call(struct flow *fl, BCPos pc, const value *in, int n, int all)
 {
   BCIns ins = proto_bc(fl->pt)[pc];
@@ -548,7 +550,7 @@ static void analyze_inner(struct flow *fl, BCPos pc)
     if (!(uv & PROTO_UV_LOCAL))
       upvalues[i] = fl->upvalues[slot];
     else if (!(uv & PROTO_UV_IMMUTABLE) || slot == bc_a(ins))
-      upvalues[i] = ANY;  /* It changes, or is the function itself. */
+      upvalues[i] = ANY;  /* The upvalue changes, or is the function itself. */
     else
       upvalues[i] = before(fl, pc)[slot];
     if (KIND(upvalues[i]) == V_FD || KIND(upvalues[i]) == V_NIL)
@@ -572,7 +574,7 @@ static void check_function(struct flow *fl)
 
 static void analyze(struct lint *lt, GCproto *pt, const value *upvalues)
 {
-  BCReg nslots = pt->framesize + 3u;  /* FORI and ITERC reach beyond. */
+  BCReg nslots = pt->framesize + 3u;  /* FORI and ITERC write further slots. */
   size_t values = ((size_t)pt->sizebc + 1) * nslots;
   size_t size = values * sizeof(value) + nslots + 2u * pt->sizebc;
   struct flow fl = { .lt = lt, .pt = pt, .nslots = nslots, .upvalues = upvalues };
@@ -591,7 +593,7 @@ static void analyze(struct lint *lt, GCproto *pt, const value *upvalues)
   lint_free(lt, fl.in, size);
 }
 
-/* Notes which globals are assigned, and what makes that impossible to say. */
+/* Notes which globals are assigned, and instructions after which that is not known. */
 static void collect(struct lint *lt, GCproto *pt, int depth)
 {
   static const char *const hidden[] = { "_G", "load", "loadstring", "getfenv", "setfenv" };

@@ -3,9 +3,9 @@
 #
 #   make -f luajit.mk OUT=DIR VENDOR=DIR GEN=DIR PLACE=user|kernel CFLAGS=...
 #
-# VENDOR holds the crates, GEN the generated constants.inc, and CFLAGS is what
-# code needs in its place (position independence, retpolines, ...).  OBJTOOL is
-# the command, if any, that completes an object of kernel code.
+# VENDOR holds the crates, GEN the generated constants.inc.  CFLAGS: flags for code at
+# PLACE (position independence, retpolines, ...).  OBJTOOL: the command, if any, that
+# completes an object of kernel code.
 
 HERE := $(dir $(lastword $(MAKEFILE_LIST)))
 MAKEFLAGS += --no-builtin-rules
@@ -46,20 +46,20 @@ OURS += lint
 endif
 ifeq ($(PLACE),kernel)
 DEFINES += -DLUAJIT_KERNEL
-# fpu.h saves the others only.
+# fpu.h saves only XMM0 to XMM7.
 override CFLAGS += $(foreach n,8 9 10 11 12 13 14 15,-ffixed-xmm$(n))
 DASMFLAGS += -D KERNEL
 SHIM += string
 MCODE := $(OUT)/mcode_room.o
 endif
 
-# Every indirect branch has to find an endbr64.
+# Indirect branches must land on an endbr64.
 ifneq ($(filter -fcf-protection=branch,$(CFLAGS)),)
 DEFINES += -DLJ_ABI_BRANCH_TRACK=1
 DASMFLAGS += -D BRANCH_TRACK
 endif
 
-# The VM's own branches and returns, as the compiler does them for C.
+# The VM's indirect branches and returns use thunks where the compiler's do.
 ifneq ($(filter -mindirect-branch=thunk-extern,$(CFLAGS)),)
 DASMFLAGS += -D RETPOLINE
 endif
@@ -67,15 +67,15 @@ ifneq ($(filter -mfunction-return=thunk-extern,$(CFLAGS)),)
 DASMFLAGS += -D RETHUNK
 endif
 
-# An error path that reads an object before it is set finds zeros there, not what was on
-# the stack.  Compilers before GCC 12 and clang 16 cannot.
+# An error path that reads an uninitialised object finds zeros, not stale data of the stack.
+# Compilers before GCC 12 and clang 16 lack the option.
 AUTO_INIT := $(shell echo | $(CC) -Werror -ftrivial-auto-var-init=zero -fsyntax-only -xc - \
 	2>/dev/null && echo -ftrivial-auto-var-init=zero)
 
 ALL_CFLAGS := -O2 -Wall -Wno-unused-function -Wno-unused-value -fno-strict-aliasing \
 	-fomit-frame-pointer $(AUTO_INIT) $(DEFINES) -iquote $(SHARED) -iquote $(KERNEL) -I$(SRC) -I$(HERE) -I$(OUT) -I$(GEN) $(CFLAGS)
 MATH_CFLAGS := -O2 -fno-math-errno -w -ffp-contract=off -fno-builtin $(CFLAGS)
-# Builtins are what makes an instruction of fma().
+# With builtins fma() becomes an instruction.
 FUSED_CFLAGS := -fbuiltin -mavx -mfma -msse4.1
 
 OBJECTS := $(CORE:%=$(OUT)/%.o) $(OURS:%=$(OUT)/%.o) \
@@ -89,7 +89,7 @@ $(OUT)/code.o: $(OUT)/lj_vm.o $(OBJECTS)
 	$(LD) -r -o $@ $^
 	$(if $(OBJTOOL),$(OBJTOOL) $@)
 
-# Changes with what the rules below are told.
+# Changes when a setting of the rules below changes.
 SETTINGS := $(CC) $(LD) $(AUTO_INIT) $(DEFINES) $(DASMFLAGS) $(CFLAGS) $(OBJTOOL)
 .PHONY: FORCE
 $(OUT)/settings: FORCE

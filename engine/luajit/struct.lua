@@ -11,10 +11,10 @@
 --   msgs[i].hdr.flags = 0
 --   total = total + msgs[i].len
 --
--- A view is a table with nothing where a script looks for members: reading and
--- assigning go through metamethods whose look-ups a compiled loop hoists, so
--- that peek() or poke() of a known kind is left.  A view has its address at [0],
--- where system calls look for it.
+-- A view is a table without members: reading and assigning go through
+-- metamethods, whose look-ups are hoisted out of compiled loops, so that only
+-- peek() or poke() of a known kind remains.  A view has its address at [0], where
+-- system calls look for it.
 --
 -- Loaded when a script first asks for util.struct; called with util.
 
@@ -46,7 +46,7 @@ for _, n in ipairs { 1, 2, 4, 8 } do
   end
 end
 
--- A type: size and align, kind of a scalar, view(addr) of all else.
+-- A type has size and align; a scalar has kind, other types have view(addr).
 local scalars = {}
 for name, kind in pairs(kinds) do
   local size = tonumber(sub(kind, 2))
@@ -69,8 +69,8 @@ local function not_assignable(name)
   error(format("'%s' is not a scalar: assign to its parts", tostring(name)), 3)
 end
 
--- A constant keeps the array at one slot.  LuaJIT would make three, and the first
--- elements of an array would be looked for, and missed, in another place than all else.
+-- The constant makes an array part of one slot.  LuaJIT would allocate three, and look up
+-- the first elements of an array there, without success, before the metamethod.
 local function new_table(addr, mt)
   local view = { [0] = 0 }
   view[0] = addr
@@ -93,8 +93,8 @@ local function scalars_view(element, n)
   end
 end
 
--- Views of elements are made once, and are no members of the table that scripts
--- see: what they assign to it is refused.
+-- Views of elements are made once, and are not members of the table that scripts
+-- see, so that assignments to it reach __newindex and are refused.
 local function array_view(element, n)
   return function(addr)
     local elements = {}
@@ -121,15 +121,15 @@ local function check_bytes(t, s)
   end
 end
 
--- The bytes of a string into an array of them, and zeros into the rest.
+-- Stores the bytes of a string into an array of bytes, and zeros into the rest.
 local function set_bytes(addr, t, s)
   check_bytes(t, s)
   util.str_out(s, addr)
   util.fill(addr + #s, 0, t.size - #s)
 end
 
--- Views of members that are no scalars are made once, too: they lie after the
--- address, which keeps the hash part empty and every miss there cheap.
+-- Views of members that are not scalars are made once, too.  They are stored in the array
+-- part, after the address: the hash part stays empty, so look-ups there fail quickly.
 local function struct_view(fields)
   local mt = { __metatable = "struct" }
   function mt.__index(self, name)
@@ -171,10 +171,10 @@ end
 
 -- Frames --------------------------------------------------------------------
 
--- A view of a frame's bytes has the frame at [0], where no system call takes it for an
--- address; the offset at [-1], and an array's length at [-2].  Parts are made anew: in
--- a compiled loop none is, but for arrays with an index that is no constant.  The frame
--- checks bounds, and whether it is still there.
+-- A view of a frame's bytes has the frame at [0], which no system call takes for an
+-- address; the offset at [-1], and an array's length at [-2].  Views of parts are made at
+-- each access; compiled loops avoid them, except for arrays whose index is not constant.
+-- The frame checks bounds, and whether it still exists.
 
 local function frame_view(f, off, n, mt)
   local view = { [0] = 0, [-1] = 0, [-2] = 0 }
@@ -229,7 +229,7 @@ local function fields_in_frame(fields)
   return mt
 end
 
--- What a type needs for them is made when first asked for.
+-- A type's metatables for frames are made at their first use.
 function frame_array(f, off, element, n)
   local mt = element.in_frames
   if not mt then
@@ -289,7 +289,7 @@ function put(bytes, at, t, value)
   how(bytes, at, t, value)
 end
 
--- A structure as a string: what is not named is zero.  Errors are at @level of its caller.
+-- A structure as a string; fields that @values lacks are zero.  Errors are at @level of the caller.
 local function pack(t, values, level)
   local bytes = {}
   for i = 1, t.size do bytes[i] = 0 end
@@ -312,7 +312,7 @@ end
 
 local members  -- (src, at, types, union) -> type, at
 
--- The type in front of a member's name: words, or a structure in braces.
+-- The type before a member's name: words, or a structure in braces.
 local function base_type(src, at, types)
   local what, body = match(src, "^%s*(%a+)%s*{()", at)
   if what == "struct" or what == "union" then
@@ -338,7 +338,7 @@ local function base_type(src, at, types)
   return t, from
 end
 
--- [n], or nothing, after a member's name.
+-- Parses [n], or nothing, after a member's name.
 local function dimension(src, at, t)
   local n, after = match(src, "^%s*%[%s*(%d+)%s*%]()", at)
   if not n then return t, at end
@@ -347,7 +347,7 @@ local function dimension(src, at, t)
   return array_of(t, n), after
 end
 
--- *name[n] after a type.
+-- Parses *name[n] after a type.
 local function declarator(src, at, t)
   local stars, name, after = match(src, "^%s*(%**)%s*([%a_][%w_]*)()", at)
   if not name then complain(src, at, "name expected") end

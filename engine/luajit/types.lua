@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- util.types: structures of the system calls, as util.struct declares them, each
--- when a script first asks for it; and the byte order of addresses.
+-- util.types: structures of the system calls, declared by util.struct when a script
+-- first uses them; and conversions of the byte order of addresses.
 --
 -- Members have the names that the manual pages give them.  Loaded when a script
 -- first asks for one of them; called with util.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What of util is Lua, by the plain C API: for LuaJIT, and for the confined engine's
- * Lua.  Included once, after lua.h and lauxlib.h, and after this, which may leave something on
- * the stack:
+ * The parts of util that are written in Lua, loaded by the plain C API: for LuaJIT, and for the
+ * confined engine's Lua. Included once, after lua.h and lauxlib.h, and after a definition of this
+ * function, which may leave a value on the stack:
  *
  *   const char *util_source(lua_State *L, const char *part, size_t *size)
  *
- * The text of struct.lua or types.lua.
+ * It returns the text of struct.lua or types.lua.
  */
 #ifndef SYSCRIPT_UTIL_PARTS_H
 #define SYSCRIPT_UTIL_PARTS_H
@@ -40,7 +40,7 @@ static void loadpart(lua_State *L, const struct part *part)
   }
 }
 
-/* (util, name): a part is loaded when first asked for. */
+/* (util, name): loads a part when it is first used. */
 static int util_index(lua_State *L)
 {
   const char *name = luaL_checkstring(L, 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A script's VM: what scripts see, how run() is called, how a script ends.
+ * A script's VM: the environment of scripts, calls of run(), and how a script ends.
  *
  * Everything that may raise an error runs below vm_protected() or, for run()
  * itself, below the lua_pcall() in vm_run().  A script that has hit a limit is
@@ -105,7 +105,7 @@ static void traceline(struct vm *vm, const lua_Debug *ar)
   }
 }
 
-/* The Lua functions that are active, if there are several; allocates nothing. */
+/* A list of the active Lua functions, if there are several; allocates no memory. */
 static void traceback(struct vm *vm, lua_State *L)
 {
   lua_Debug ar, first;
@@ -151,7 +151,7 @@ static void appendms(struct vm *vm, const char *s, unsigned long ns)
   appendz(vm, " ms");
 }
 
-/* The message for a limit; the place, if known, comes before it. */
+/* The message for a limit, preceded by the position if it is known. */
 static void doomtext(struct vm *vm)
 {
   switch (vm->run->doom) {
@@ -181,7 +181,7 @@ static void doomtext(struct vm *vm)
   }
 }
 
-/* Only the first place counts: later ones are where the script was caught. */
+/* Only the first position counts: later ones are where the script was caught. */
 void lj_vm_where(lua_State *L)
 {
   struct vm *vm = G2VM(G(L));
@@ -197,12 +197,12 @@ void lj_vm_where(lua_State *L)
     appendz(vm, ": ");
   }
   doomtext(vm);
-  /* Where memory ended, frames may be half made. */
+  /* Where memory ran out, frames may be incomplete. */
   if ((vm->run->flags & SYSCRIPT_TRACEBACK) && vm->run->doom != -ENOBUFS && vm->run->doom != -ENOMEM)
     traceback(vm, L);
 }
 
-/* The VM is dead: no Lua runs in it any more, no frame of it is looked at. */
+/* The VM is dead: it runs no Lua any more, and its frames are not read. */
 static LJ_NORET void end(struct vm *vm)
 {
   if (!vm->run->error_len)
@@ -214,7 +214,7 @@ static LJ_NORET void end(struct vm *vm)
 void lj_vm_nomem(lua_State *L)
 {
   struct vm *vm = G2VM(G(L));
-  run_doom(vm->run, -ENOBUFS);  /* Refused for its size alone. */
+  run_doom(vm->run, -ENOBUFS);  /* Refused because of its size alone. */
   if (tvref(G(L)->jit_base))
     L->base = tvref(G(L)->jit_base);
   if (vm->L)
@@ -236,7 +236,7 @@ void lj_vm_poll(lua_State *L)
   lj_vm_where(L);
   if (!run_doom_passes(vm->run->doom))
     end(vm);
-  /* Stay interrupted: a pcall() gets no further than its next bytecode. */
+  /* Keeps the interrupt set: after a pcall() the next bytecode ends the run. */
   while (!vm_interrupt(vm))
     ;
   if (curr_funcisL(L))
@@ -264,7 +264,7 @@ void lj_vm_yield(global_State *g)
   vm->poll = VM_POLLED;
 }
 
-/* The kernel's code, which calls this, aligns the stack to 8 bytes only. */
+/* The calling kernel code aligns the stack to 8 bytes only. */
 __attribute__((force_align_arg_pointer)) void vm_end(struct vm *vm)
 {
   lj_vm_poll(gco2th(gcref(G(vm->L)->cur_L)));
@@ -582,7 +582,7 @@ long vm_run(void *arg)
   struct vm_run *run = (struct vm_run *)arg;
   struct vm *vm = run->vm;
   lua_State *L = vm->L;
-  TValue *top = L->base + 2;  /* Above load()'s; a short call should stay short. */
+  TValue *top = L->base + 2;  /* Above load()'s slots, which keeps a short call short. */
   unsigned int i, n;
   int ret;
   begin(vm);

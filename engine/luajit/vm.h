@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The LuaJIT engine, between its parts:
+ * The interface between the parts of the LuaJIT engine:
  *
  *   engine.c        the operations of the core's engine.h
  *   VM layer        vm.c, clone.c, lib_*.c and LuaJIT itself: built once for the
@@ -30,7 +30,7 @@ struct vm_stats {
 	unsigned long traces;
 };
 
-/* A yield has found the run doomed: the rest is left to safe points. */
+/* A yield has found the run doomed: safe points do the rest. */
 #define VM_POLLED	2
 
 /**
@@ -45,14 +45,17 @@ struct vm {
 	char *stack;			/* VM_STACK_SIZE bytes, lowest address */
 	unsigned long memory_limit;	/* bytes */
 	volatile int lock;		/* guards LuaJIT's dispatch table */
-	volatile int poll;		/* C loops: lj_vm_poll() is due; or VM_POLLED */
-	int trusted;			/* loads bytecode: only ever our own */
+	volatile int poll;		/* C loops must call lj_vm_poll() soon; or VM_POLLED */
+	int trusted;			/* loads bytecode, which only the module itself makes */
 	void *heap;			/* LuaJIT's allocator */
 	unsigned int scratch_used, strings_used;
 	int ready;			/* no port_ready() is needed */
 	int is_late;			/* a system call was made, and has returned this: */
 	long late;
-	/* Set by port_create(), random; no two of them go into one thing that scripts see. */
+	/*
+	 * Set by port_create(), random, and each for one purpose, so that no output depends on
+	 * two.
+	 */
 	unsigned int hash_key;		/* added to addresses before they are hashed */
 	unsigned long prng_key;		/* seeds LuaJIT's random choices */
 #ifdef SYSCRIPT_FUZZ
@@ -85,9 +88,8 @@ struct vm_load {
 	unsigned long len;
 	int check;			/* compile only */
 	/*
-	 * The compiled form, from an earlier load of the same source, or NULL;
-	 * and room for it, or NULL, with the length that was put there (out, 0
-	 * if it does not fit).
+	 * The compiled form from an earlier load of the same source, or NULL; and a buffer for
+	 * it, or NULL, with the length written (out; 0 if it does not fit).
 	 */
 	const char *compiled;
 	unsigned long compiled_len;
@@ -128,9 +130,8 @@ long vm_create(void *vm);
 long vm_make_original(void *pair);	/* struct vm *[2] */
 
 /*
- * In any context, on the CPU that runs @vm or (user space) in another thread:
- * make it call run_poll() soon.  Returns 0 if it has to be tried again.
- * vm_interrupted() takes it back.
+ * In any context, on the CPU that runs @vm or (user space) in another thread: vm_interrupt()
+ * makes @vm call run_poll() soon. Returns 0 if it has to be repeated. vm_interrupted() undoes it.
  */
 int vm_interrupt(struct vm *vm);
 void vm_interrupted(struct vm *vm);
@@ -138,7 +139,7 @@ void vm_interrupted(struct vm *vm);
 /* In a VM that is running and doomed: does not return. */
 void vm_end(struct vm *vm);
 
-/* Appends to the script's output; OUTPUT_CUT stands for the part that does not fit. */
+/* Appends to the script's output; OUTPUT_CUT replaces the part that does not fit. */
 static inline void vm_output(struct vm *vm, const char *s, unsigned long n)
 {
 	output_write(&vm->run->output, s, n);
@@ -157,26 +158,29 @@ int luajit_lint(struct run *run, const struct engine_image *image,
 int port_init(void);
 void port_exit(void);
 
-/* A struct vm with its stack, under a limit in bytes; or NULL. */
+/* Allocates a struct vm with its stack, under a limit in bytes; or NULL. */
 struct vm *port_create(unsigned long memory_limit);
 /* Frees it with all pages that it holds. */
 void port_destroy(struct vm *vm);
 
-/* run_script(vm_open), cheaper where the platform can make it so. */
+/* run_script(vm_open), or a cheaper equivalent of the platform. */
 int port_load(struct vm_load *load);
 
 /* Makes @vm ready: restores what port_idle() took.  0, or -ENOMEM with the text. */
 int port_ready(struct vm *vm);
-/* The VM has not run for a while: frees what the next run can get back. */
+/*
+ * To be called when @vm has not run for a while: frees memory that the next run can allocate
+ * again.
+ */
 void port_idle(struct vm *vm);
-/* Frees what was kept for future VMs and has got old; false: nothing is left. */
+/* Frees old memory that was cached for future VMs; false: nothing is left. */
 int port_age(void);
 
 /*
  * The heap, within reach of a 47 bit sign-extended pointer: one piece, up to
- * VM_HEAP_MAX(memory_limit), of whole granules.  port_pages() returns the pages that it
- * has added at the end, or NULL, with the run doomed if they would be too many.
- * port_free_pages() takes from the end.
+ * VM_HEAP_MAX(memory_limit), of whole granules.  port_pages() returns the pages that it has added
+ * at the end; or NULL, with the run doomed if they exceed the limit. port_free_pages() frees
+ * pages at the end.
  */
 #define VM_GRANULE	(64UL << 10)
 #define VM_HEAP_MAX(limit)	/* a quarter more, for holes between blocks */ \
@@ -197,7 +201,7 @@ void *port_mcode(struct vm *vm, unsigned long size);
 void port_free_mcode(struct vm *vm, void *p, unsigned long size);
 int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable);
 
-/* For profilers: the machine code of a trace that begins at @line has been made. */
+/* For profilers: reports the new machine code of a trace that begins at @line. */
 void port_trace(struct vm *vm, const void *p, unsigned long size, int line);
 /* In the kernel: engine_ops.code(). */
 void port_code(struct vm *vm, engine_code_fn *add, void *arg);

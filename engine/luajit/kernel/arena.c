@@ -2,10 +2,10 @@
 /*
  * Implements arena.h.
  *
- * No function that flushes other CPUs' TLBs for a range is exported, so they are
- * flushed as a whole, and rarely: address space that was unmapped is not used
- * again before the next flush, and that comes when a GiB of it waits (or a VM
- * wants back what it gave up).  Frames are freed at once, as vfree() does.
+ * The kernel exports no function that flushes a range from other CPUs' TLBs, so they are flushed
+ * completely, and rarely: unmapped address space is not reused before the next flush, which comes
+ * when 1 GiB is waiting (or a VM needs memory that it gave up). Page frames are freed at once, as
+ * vfree() does.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -73,9 +73,8 @@ static void flush_this_cpu(void *unused)
 /* -- Page tables ----------------------------------------------------------- */
 
 /*
- * IOMMUs that share processes' page tables may remember those of the kernel's half.
- * Newer kernels know, and have them forget before such a table is freed; what does
- * that is not exported.
+ * IOMMUs that share processes' page tables may cache the tables of the kernel's half. Newer
+ * kernels flush IOMMUs before such a table is freed, by a function that is not exported.
  */
 #ifdef CONFIG_ASYNC_KERNEL_PGTABLE_FREE
 static void free_at_once(struct ptdesc *table)
@@ -142,9 +141,8 @@ static bool put_ptes(unsigned long addr, unsigned long table)
 }
 
 /*
- * Tables down to the last level.  They stay: windows come and go.  Memory is allocated
- * without the lock: a task at the limit of its cgroup may wait for memory for as long as
- * its user likes.
+ * Makes page tables down to the last level, which stay for later windows. Memory is allocated
+ * without the lock: a task at its cgroup's limit may wait for memory as long as its user likes.
  */
 static int make_table(unsigned long addr, gfp_t gfp,
 		      bool (*put)(unsigned long addr, unsigned long table))
@@ -162,7 +160,7 @@ static int make_table(unsigned long addr, gfp_t gfp,
 	return 0;
 }
 
-/* For an open window: flush() keeps its tables. */
+/* For an open window, whose tables flush() keeps. */
 static int make_tables(unsigned long addr, unsigned long end)
 {
 	int ret = 0;
@@ -202,7 +200,7 @@ static void free_dropped(struct list_head *dropped)
 		free_table((unsigned long)page_address(table));
 }
 
-/* Makes stale address space usable again.  Frees tables that lie in it entirely. */
+/* Makes stale address space usable again, and frees page tables that lie entirely in it. */
 static void flush(void)
 {
 	unsigned int i = 0;
@@ -236,7 +234,7 @@ static void free_tables(void)
 		tables[i] = (unsigned long)pud_pgtable(puds[i]);
 		set_pud(&puds[i], __pud(0));
 	}
-	/* CPUs cache page table entries, too. */
+	/* CPUs cache page table entries of upper levels, too. */
 	on_each_cpu(flush_this_cpu, NULL, 1);
 	for (i = 0; i < ARENA_PUDS; i++) {
 		if (!tables[i])
@@ -277,7 +275,7 @@ static int granule_map(unsigned long addr, gfp_t gfp)
 	struct page *page, *whole;
 	unsigned int i;
 
-	/* Allocates in one piece, if that succeeds without effort. */
+	/* Allocates in one piece if that succeeds without reclaim. */
 	whole = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY, GRANULE_ORDER);
 	for (i = 0; i < GRANULE_PAGES; i++) {
 		page = whole ? whole + i : alloc_page(gfp);
@@ -325,7 +323,7 @@ int arena_map(struct arena_window *window, unsigned int first, unsigned int n,
 void arena_unmap(struct arena_window *window, unsigned int first, unsigned int n)
 {
 	unmap_granules(window, first, n);
-	/* After a flush that is under way: it may have come too early. */
+	/* Waits for a flush after the current one, which may have begun too early. */
 	spin_lock(&arena_lock);
 	window->stale = flushes;
 	spin_unlock(&arena_lock);
@@ -404,7 +402,7 @@ void arena_close(struct arena_window *window)
 
 /* -- The hole -------------------------------------------------------------- */
 
-/* Finds unused entries in a row, in the table that also maps the kernel's text. */
+/* Finds consecutive unused entries in the table that also maps the kernel's text. */
 static int find_hole(void)
 {
 	unsigned int n = (HOLE_END - HOLE_START) >> PUD_SHIFT;

@@ -2,13 +2,11 @@
 /*
  * Address space for VMs, and the memory in it.
  *
- * LuaJIT's pointers have 47 bits.  What sign-extended 47 bits reach with 4- and
- * with 5-level paging is the top of the address space, where neither vmalloc()
- * nor the direct map lies: modules do, and the 444 GiB "unused hole" of
- * Documentation/arch/x86/x86_64/mm.rst, the same in both.  Its page tables hang
- * off the page that maps the kernel's text, which all memory maps share.  So we
- * put tables of our own into entries of it that are not used, for as long as the
- * module is loaded.
+ * LuaJIT's pointers have 47 bits. Sign-extended, they reach the top of the address space, with 4-
+ * and with 5-level paging. vmalloc() and the direct map lie elsewhere; modules lie there, and the
+ * 444 GiB "unused hole" of Documentation/arch/x86/x86_64/mm.rst. The hole's page tables hang off
+ * the page that maps the kernel's text, which all memory maps share. So the module puts its own
+ * tables into unused entries of that page while it is loaded.
  *
  * Each VM has a window there, at a random place, with unmapped address space on
  * both sides.  Its memory is mapped in granules as it is needed, zeroed, and
@@ -26,7 +24,7 @@
 /**
  * struct arena_window - a VM's share of the address space
  * @start:    of its first granule
- * @granules: how many; 0 for a window that is not open
+ * @granules: number of granules; 0 if the window is not open
  * @stale:    the flush before which unmapped granules may still be in a TLB
  */
 struct arena_window {
@@ -39,8 +37,8 @@ int arena_init(void);
 void arena_exit(void);
 
 /*
- * All of these sleep.  arena_open() maps nothing yet; arena_close() unmaps what is mapped.  @zero
- * is __GFP_ZERO or 0.  Returns 0, or -ENOMEM with nothing done.
+ * All of these sleep. arena_open() maps nothing yet; arena_close() unmaps all granules.  @zero is
+ * __GFP_ZERO or 0.  Returns 0, or -ENOMEM with nothing done.
  */
 int arena_open(struct arena_window *window, unsigned int granules);
 void arena_close(struct arena_window *window);
@@ -49,9 +47,9 @@ int arena_map(struct arena_window *window, unsigned int first, unsigned int n,
 void arena_unmap(struct arena_window *window, unsigned int first, unsigned int n);
 
 /*
- * A page of our own at @index of the window, or (NULL) nothing; this CPU's TLB is
- * told, others' are not.  Does not sleep.  A place always has the same page, so
- * what others remember is at most too permissive.  arena_tables() before it.
+ * Maps a page of the caller's at @index of the window, or unmaps it (NULL), and flushes only this
+ * CPU's TLB. Does not sleep. An index always has the same page, so stale entries of other CPUs
+ * are at most too permissive. arena_tables() must be called first.
  */
 int arena_tables(struct arena_window *window);
 void arena_alias(struct arena_window *window, unsigned int index, struct page *page,

@@ -2,8 +2,8 @@
 /*
  * Implements atomic.h. Script code is entered in begin() and left in end(), nowhere else.
  *
- * No XMM register is preserved across a call, so compiled code does not notice what
- * becomes of them outside of script code.
+ * By the ABI no XMM register is preserved across a call, so compiled code does not depend on
+ * their values outside of script code.
  */
 #include <linux/atomic.h>
 #include <linux/indirect_call_wrapper.h>
@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "watchdog.h"
 
-/* One in so many stretches of script code is timed. */
+/* One of this many stretches of script code is timed. */
 #define SAMPLED_ONE_IN	128
 
 static noinline void come_to_cpu(struct atomic_run *atomic)
@@ -31,10 +31,10 @@ static noinline void come_to_cpu(struct atomic_run *atomic)
 	atomic->clock.cpu = cpu;
 }
 
-/* The registers are the task's.  Does what must precede the entry to script code. */
+/* The registers are the task's. Prepares the entry to script code. */
 static __always_inline void begin(struct atomic_run *atomic, bool rare)
 {
-	/* In this order: see clock.h and watchdog.h. */
+	/* The order matters: see clock.h and watchdog.h. */
 	if (unlikely(!clock_sees(&atomic->own.run)))
 		come_to_cpu(atomic);
 	if (unlikely(!watchdog_knows(atomic)))
@@ -51,8 +51,8 @@ static __always_inline void begin(struct atomic_run *atomic, bool rare)
 }
 
 /*
- * A script can foresee ticks, and be outside of script code whenever one comes.  So a random
- * sample of its stretches is timed as well.
+ * A script can predict ticks, and leave script code before each. So a random sample of its
+ * stretches is timed as well.
  */
 static u32 random(struct atomic_run *atomic)
 {
@@ -100,8 +100,8 @@ static __always_inline void end(struct atomic_run *atomic)
 }
 
 /*
- * An estimate from few samples is rough.  It ends a run at four times the limit,
- * where the ticks have not, and only if the task has had as much time at all.
+ * An estimate from few samples is rough. So it ends a run only at four times the limit, and only
+ * if the task has used that much CPU time.
  */
 static __always_inline bool is_over_time(const struct atomic_run *atomic)
 {
@@ -158,8 +158,8 @@ static noinline long script(struct run_own *own, long (*fn)(void *arg), void *ar
 }
 
 /*
- * Called by atomic_stack_off().  Of the engine's values nothing stays in registers, where a
- * debugger could read it that stops the task in a call or while a filter is asked.
+ * Called by atomic_stack_off(). Clears the engine's values from registers: a debugger could stop
+ * the task in a call, or while a filter is asked, and read them.
  */
 long atomic_sleepable(void *arg);
 long atomic_sleepable(void *arg)

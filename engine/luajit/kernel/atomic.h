@@ -3,11 +3,11 @@
  * Runs of script code that may not be preempted: LuaJIT's keeps values in XMM registers,
  * and changes its own machine code and tables without locks.
  *
- * So preemption and bottom halves are off in script code, and other tasks, softirqs, the
- * script's limits and signals need something that interrupts it: clock.h, and watchdog.h
- * behind that.  Where script code is left, for what may sleep, both are on again.
+ * So preemption and bottom halves are off in script code, and a timer interrupts it for other
+ * tasks, softirqs, the script's limits and signals: clock.h, backed up by watchdog.h. Outside of
+ * script code, for work that may sleep, both are on.
  *
- * The other half of a run, which is the same for all engines, is core/kernel/run_own.h.
+ * core/kernel/run_own.h has the state of a run that all engines share.
  */
 #ifndef SYSCRIPT_ATOMIC_H
 #define SYSCRIPT_ATOMIC_H
@@ -21,24 +21,24 @@
 #include "kernel/run_own.h"
 
 /*
- * Exits left before the next slow-path check: until a stretch of script code is timed,
- * but for atomic_look(), which puts the rest aside.
+ * Exits left before the next slow-path check, which times a stretch of script code. atomic_look()
+ * forces the check, and keeps the count in @left.
  */
 struct atomic_countdown {
 	int quiet, left;
 };
 
-/* Between the run and its clock. */
+/* Shared by the run and its clock. */
 struct atomic_clock {
-	u64 since;			/* cycles at the entry; 0: less than a tick ago */
+	u64 since;			/* cycles at the entry; 0: entered less than a tick ago */
 	u64 seen;			/* cycles at @since, or at the last tick that saw it */
 	unsigned long ticks;		/* number of such ticks */
-	int cpu;			/* CPU on which it was last in script code, or -1 */
+	int cpu;			/* CPU on which the run was last in script code, or -1 */
 };
 
 /* Timed stretches of script code, because ticks alone could be evaded. */
 struct atomic_samples {
-	bool next, timed;		/* the next one is to be; this one is */
+	bool next, timed;		/* time the next stretch; this one is timed */
 	u32 random;
 	u64 ns;				/* run time estimated from the samples */
 	u64 task_time;			/* task time when the run began */
@@ -46,9 +46,9 @@ struct atomic_samples {
 
 /**
  * struct atomic_run - a program's runs, one at a time
- * @id:    of a run on that stack; unique
+ * @id:    unique id of the run
  * @gates: calls go through atomic_gates.c, which leave script code by themselves
- * @rare:  each of them takes the slow path
+ * @rare:  every exit takes the slow path
  * @fpu:   the caller's registers
  */
 struct atomic_run {
@@ -58,7 +58,7 @@ struct atomic_run {
 	struct atomic_clock clock;
 	struct atomic_samples samples;
 	struct fpu_regs fpu;
-	/* Last, and longer than this says: run_create(). */
+	/* Last, and longer than declared: run_create(). */
 	struct run_own own;
 };
 
@@ -74,8 +74,8 @@ static inline bool atomic_was_interrupted(void)
 }
 
 /*
- * Interrupts only: may the interrupted code reach script code without being
- * preempted before?  An idle CPU may not be preempted, either, but does not.
+ * For interrupts: can the interrupted code reach script code without being preempted first? An
+ * idle task cannot be preempted either, but does not enter script code.
  */
 static inline bool atomic_may_enter(void)
 {
@@ -91,7 +91,7 @@ static inline void atomic_look(struct atomic_run *atomic)
 
 extern const struct run_atomic_ops atomic_ops;
 
-/* stack_on() and stack_off() of core/kernel/run_own.h, to vm_run() and atomic_sleepable(). */
+/* stack_on() and stack_off() of core/kernel/run_own.h, for vm_run() and atomic_sleepable(). */
 long atomic_stack_on(long (*fn)(void *), void *arg, void *top, void **home);
 long atomic_stack_off(long (*fn)(void *), void *arg, void *home);
 

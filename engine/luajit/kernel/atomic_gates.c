@@ -3,9 +3,9 @@
  * run_gates of run.h: each system call as a function, for script code that may not be
  * preempted.
  *
- * A call leaves script code by no more than turning bottom halves on, where nothing rare
- * is to be looked at; what became so meanwhile is looked at once, when it has returned:
- * run_is_quiet().  All else goes through run_syscall_sleepable().
+ * On the fast path a call leaves script code only by enabling bottom halves. Rare conditions that
+ * arise meanwhile are checked once, after the call: run_is_quiet(). Other calls go through
+ * run_syscall_sleepable().
  */
 #include <linux/bottom_half.h>
 #include <linux/interrupt.h>
@@ -19,7 +19,7 @@
 /* Can bottom halves be disabled by only changing a count? */
 #define GATES_OPEN	(!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
 
-/* False, with script code not left, if pending work has to be done first. */
+/* Returns false, still in script code, if pending work has to be done first. */
 static __always_inline bool try_to_leave(struct run_own *own)
 {
 	struct atomic_run *atomic = atomic_run(own);
@@ -29,7 +29,7 @@ static __always_inline bool try_to_leave(struct run_own *own)
 	barrier();
 	preempt_count_sub(SOFTIRQ_DISABLE_OFFSET);
 	barrier();
-	/* In this order: what an interrupt raises from here on, it runs itself. */
+	/* The order matters: this task runs softirqs that an interrupt raises from here on. */
 	if (likely(!local_softirq_pending()))
 		return true;
 	preempt_count_add(SOFTIRQ_DISABLE_OFFSET);
@@ -37,7 +37,7 @@ static __always_inline bool try_to_leave(struct run_own *own)
 	return false;
 }
 
-/* Is @ret none of -ERESTART*? */
+/* Is @ret none of the -ERESTART* codes? */
 static __always_inline bool is_final(long ret)
 {
 	return (unsigned long)ret - -ERESTART_RESTARTBLOCK > ERESTART_RESTARTBLOCK - ERESTARTSYS;
@@ -53,9 +53,8 @@ static __always_inline void come_back(struct run_own *own)
 }
 
 /*
- * False if there is something to be done first.  A task that was not on its CPU all
- * the time has TIF_NEED_FPU_LOAD.  The clock may have gone off in a call that the
- * ticks found it in.
+ * False if something has to be done first. A task that has left its CPU meanwhile has
+ * TIF_NEED_FPU_LOAD. The clock may have stopped, if its ticks found the task within the call.
  */
 static __always_inline bool may_go_on(const struct run_own *own, long ret)
 {
@@ -83,7 +82,7 @@ static __always_inline int ask(struct run_own *own, unsigned long nr, unsigned i
 	return answer ? asked(answer) : SLEPT;
 }
 
-/* The variant for calls of so many arguments. */
+/* The variant of each gate for calls of @n arguments. */
 #define ASK(n)									\
 static noinline int ask_##n(struct run *run, unsigned long nr)			\
 {										\

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Implements cache.h: a list of the last sources and their bytecode, found by a keyed hash and
+ * Implements cache.h: a list of recent sources with their bytecode, found by a keyed hash and
  * then compared.
  */
 #include <linux/cred.h>
@@ -20,7 +20,7 @@
 #define AGE_MAX		(60 * HZ)
 
 static LIST_HEAD(entries);		/* most recently used first */
-/* Shared by all users: held for a walk of the list; sources are compared without it. */
+/* Shared by all users: held for a walk of the list, not while sources are compared. */
 static DEFINE_SPINLOCK(entries_lock);
 static siphash_key_t digest_key __ro_after_init;
 

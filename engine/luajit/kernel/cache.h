@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Compiled forms of sources, so that a user's next process that registers the
- * same script need not compile it again.
+ * A cache of compiled sources, so that a user's next process that registers the same script need
+ * not compile it again.
  *
- * What a user's process finds here came from the same user's identical source
- * with the same name, and was compiled by us: the bytecode is as trustworthy as
- * the compiler.
+ * A user's process finds only what the module compiled from the same user's identical source with
+ * the same name: the bytecode is as trustworthy as the compiler.
  */
 #ifndef SYSCRIPT_LUAJIT_CACHE_H
 #define SYSCRIPT_LUAJIT_CACHE_H
@@ -35,7 +34,7 @@ struct cache_entry {
 struct cache_entry *cache_get(const char *name, const char *source, size_t len);
 void cache_put(struct cache_entry *entry);
 
-/* Copies both; does nothing if there is no memory. */
+/* Copies both into the cache; does nothing if out of memory. */
 void cache_add(const char *name, const char *source, size_t len,
 	       const char *compiled, size_t compiled_len);
 

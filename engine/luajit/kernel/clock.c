@@ -23,13 +23,13 @@
 
 #define PERIOD		(NSEC_PER_MSEC)
 /*
- * After a tick that found no script in VM mode: scripts that are mostly outside
- * shall not pay for one that is not.  With so much leeway the scheduler's tick
- * of a busy CPU comes first, and one interrupt does for both.
+ * The slack after a tick that found no script in VM mode, so that scripts that are mostly outside
+ * of script code cost little. With this slack the timer expires together with the scheduler's
+ * tick on a busy CPU: one interrupt serves both.
  */
 #define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
 #define IDLE_PERIODS	16
-/* The most of the time between two ticks that a script is charged for. */
+/* The most that a script is charged for the time between two ticks. */
 #define LATE		(PERIOD + 2 * IDLE_LEEWAY)
 
 static u64 clock_period_cycles __ro_after_init;
@@ -62,8 +62,8 @@ static bool is_wanted(const struct atomic_run *atomic)
 }
 
 /*
- * The run whose script code this tick has interrupted, or NULL.  Its task is on the
- * engine's stack then, without preemption, and so the run exists.
+ * The run whose script code this tick has interrupted, or NULL. The run exists, because its task
+ * is on the engine's stack and not preemptible.
  */
 static struct atomic_run *clock_interrupted(const struct clock *clock)
 {
@@ -78,8 +78,8 @@ static struct atomic_run *clock_interrupted(const struct clock *clock)
 }
 
 /*
- * Of a gap between two ticks the script is charged for LATE at most: for the rest other
- * interrupts or the hypervisor had the CPU, or the virtual machine was stopped.
+ * A script is charged for at most LATE of the gap between two ticks: a longer gap means that
+ * other interrupts or the hypervisor had the CPU, or that the virtual machine was stopped.
  */
 static void count_tick(struct atomic_clock *clock)
 {
@@ -98,7 +98,7 @@ static enum hrtimer_restart clock_tick(struct hrtimer *timer)
 	struct clock *clock = container_of(timer, struct clock, timer);
 	struct atomic_run *atomic;
 
-	/* The timer's CPU went offline and left it to this one: clock_reset(). */
+	/* The timer's CPU went offline, which moved the timer to this CPU: clock_reset(). */
 	if (clock != this_cpu_ptr(&clocks))
 		return HRTIMER_NORESTART;
 	atomic = clock_interrupted(clock);
@@ -150,8 +150,8 @@ void clock_watch(struct atomic_run *atomic)
 }
 
 /*
- * A CPU that is not online: no code runs there, and its timer may be another CPU's by
- * now.  So when it comes back, its clock is off.
+ * Resets the clock of a CPU that is offline: no code runs there, and its timer may have moved to
+ * another CPU. When the CPU comes back, its clock is off.
  */
 static int clock_reset(unsigned int cpu)
 {

@@ -4,19 +4,19 @@
  * interrupts it when another task or a softirq needs the CPU, when its time is up
  * or when its task has been killed or signalled.
  *
- * The timer is armed by the first entry into such code and stops by itself
- * some periods after the last, so that a call arms and cancels nothing.  Still no entry
- * is unwatched, because of the order of its steps:
+ * The first entry into script code arms the timer, which stops by itself some periods after the
+ * last, so most calls neither arm nor cancel it. Still every entry is watched, because of the
+ * order of its steps:
  *
  *   1. The run announces its entry: preemption or bottom halves are off from here
  *      until it has left script code.  It stays on this CPU meanwhile.
  *   2. It checks clock_sees(), and if that is false calls clock_watch().
  *   3. It enters script code.
  *
- * and because a tick stops only if it has interrupted preemptible code, or
- * an idle CPU: then no run is between 1 and 3 (atomic_may_enter()).  No other CPU stops
- * the clock of one that is online.  tests/unit/test_clock_model.py tries all
- * orders of these steps; watchdog.h catches faults that remain.
+ * and because a tick stops the timer only if it has interrupted preemptible code, or an idle CPU:
+ * then no run is between 1 and 3 (atomic_may_enter()).  No other CPU stops the clock of one that
+ * is online.  tests/unit/test_clock_model.py tries all orders of these steps; watchdog.h catches
+ * faults that remain.
  */
 #ifndef SYSCRIPT_CLOCK_H
 #define SYSCRIPT_CLOCK_H
@@ -33,9 +33,9 @@ struct run;
 struct clock {
 	struct hrtimer timer;
 	/*
-	 * The last run in script code here, or NULL: the run has moved to another
-	 * CPU, or was freed, or the timer is off.  It may have ended, and may
-	 * be accessed only while it is seen to run: on @stack.
+	 * The last run in script code on this CPU; NULL if it has moved to another CPU or was
+	 * freed, or the timer is off. The run may have ended: it may be accessed only while it is
+	 * seen to run on @stack.
 	 */
 	struct run *run;
 	struct task_struct *task;
@@ -50,9 +50,9 @@ int clock_init(void);
 void clock_exit(void);
 
 /*
- * Whether ticks on this CPU see @run.  To be checked at each entry to script code,
- * after its announcement: it may be on another CPU than before, others may have been on
- * this one, or the clock may have stopped.
+ * Do ticks on this CPU see @run? To be checked at each entry to script code, after its
+ * announcement: the run may have moved to this CPU, another run may have been here, or the clock
+ * may have stopped.
  */
 static __always_inline bool clock_sees(const struct run *run)
 {

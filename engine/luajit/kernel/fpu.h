@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The FPU in script code.  XMM0 to XMM7 and MXCSR are put aside when a run begins
- * and put back when it ends; in between they are the engine's.  The engine uses no x87,
- * and AVX only in shim/fused.c, which keeps the upper halves itself: legacy SSE leaves
- * them alone.
+ * The FPU in script code. XMM0 to XMM7 and MXCSR are saved when a run begins and restored when it
+ * ends; in between the engine uses them. The engine uses no x87, and AVX only in shim/fused.c,
+ * which saves the upper halves itself: legacy SSE does not change them.
  *
- * kernel_fpu_begin() would save all of the extended state, and the return to user
- * mode would load it: most of the cost of a call.
+ * kernel_fpu_begin() would save the whole extended state, and the return to user mode load it,
+ * which would be most of the cost of a call.
  *
- * fpregs_lock() keeps others off the registers in script code: no context switch,
- * no softirq, and irq_fpu_usable() is false in interrupts.  Where a run sleeps, or
- * the kernel uses the FPU, the kernel saves the registers as it always does, with
- * what the engine left in them, and sets TIF_NEED_FPU_LOAD; fpu_lock() has them
- * loaded again.  So in script code they are always this task's, and at the end of
- * the run as they were at its beginning.
+ * fpregs_lock() protects the registers in script code: no context switch, no softirq, and
+ * irq_fpu_usable() is false in interrupts. When a run sleeps, or the kernel uses the FPU, the
+ * kernel saves the registers with the engine's values, and sets TIF_NEED_FPU_LOAD; fpu_lock()
+ * loads them again. So in script code they are always this task's, and at the end of the run as
+ * they were at its beginning.
  *
- * Nothing sees the engine's values: signal frames, core dumps and debuggers take
- * a task's registers when it returns to user mode or exits, and a run has ended
- * by then; a script cannot fork (syscalls.def).  But a debugger can stop the task
- * while a seccomp filter is asked, and write registers, too.  So the registers are
- * cleared before whatever may sleep, and whenever they are loaded again in the middle of
- * a run, MXCSR is set to the engine's: an exception that a debugger unmasked would be
- * the kernel's.
+ * The engine's values are not visible: signal frames, core dumps and debuggers take a task's
+ * registers when it returns to user mode or exits, and a run has ended by then; a script cannot
+ * fork (syscalls.def). But a debugger can stop the task while a seccomp filter is asked, and read
+ * and write registers. So the registers are cleared before anything that may sleep. Whenever they
+ * are loaded again during a run, MXCSR is set to the engine's value: an exception that a debugger
+ * had unmasked would hit the kernel.
  */
 #ifndef SYSCRIPT_FPU_H
 #define SYSCRIPT_FPU_H
@@ -65,7 +62,7 @@ static inline void fpu_unlock(bool thread)
 #if !defined(CONFIG_PREEMPT_RT) && !defined(CONFIG_TRACE_IRQFLAGS)
 	barrier();
 	preempt_count_sub(SOFTIRQ_DISABLE_OFFSET);
-	/* In this order: what an interrupt raises from here on, it runs itself. */
+	/* The order matters: this task runs softirqs that an interrupt raises from here on. */
 	if (likely(!local_softirq_pending() && !need_resched()))
 		return;
 	fpregs_lock();
@@ -74,9 +71,9 @@ static inline void fpu_unlock(bool thread)
 }
 
 /*
- * From here to fpu_unlock() the registers are this task's.  A kernel @thread has none
- * of its own, and the CPU's may hold someone else's values: it uses them as the kernel
- * does, and only while it is in script code.
+ * From here to fpu_unlock() the registers are this task's. A kernel @thread has no FPU registers,
+ * and the CPU's may hold another task's values: it uses them by kernel_fpu_begin(), and only in
+ * script code.
  */
 static __always_inline void fpu_lock(bool thread)
 {
@@ -87,7 +84,7 @@ static __always_inline void fpu_lock(bool thread)
 		static_call(fpu_load_registers)();
 }
 
-/* The same within a run, between fpu_take() and fpu_restore(). */
+/* As above within a run, between fpu_take() and fpu_restore(). */
 static __always_inline void fpu_lock_again(bool thread)
 {
 	static const u32 mxcsr = FPU_MXCSR_DEFAULT;
@@ -112,7 +109,7 @@ static __always_inline void fpu_take(struct fpu_regs *regs)
 		     : : [regs] "r" (regs), [mxcsr] "m" (mxcsr) : "memory");
 }
 
-/* Restores the registers; likewise. */
+/* Restores the registers, between fpu_lock() and fpu_unlock(). */
 static __always_inline void fpu_restore(const struct fpu_regs *regs)
 {
 	asm volatile(FPU_ALL("movups", FPU_MEM, FPU_XMM)
@@ -120,7 +117,7 @@ static __always_inline void fpu_restore(const struct fpu_regs *regs)
 		     : : [regs] "r" (regs) : "memory");
 }
 
-/* Clears the engine's values from the registers; likewise. */
+/* Clears the engine's values from the registers, between fpu_lock() and fpu_unlock(). */
 static __always_inline void fpu_clear(void)
 {
 	asm volatile(FPU_ALL("pxor", FPU_XMM, FPU_XMM) : : : "memory");

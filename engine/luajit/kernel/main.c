@@ -26,15 +26,12 @@ MODULE_ALIAS("devname:syscript-luajit");
 
 static const struct file_operations device_ops = DEVICE_OPS;
 
-/* For users who may use LuaJIT, and so any engine. */
+/* The device is for users who may use LuaJIT, and they may use any engine. */
 static struct script_device device = {
 	.misc = { .minor = DEVICE_MINOR, .name = "syscript-luajit", .fops = &device_ops },
 };
 
-/*
- * Registering makes VMs, which run already.  The device comes last: from then on there are
- * callers.
- */
+/* Registering makes and runs VMs. The device comes last, because from then on there are callers. */
 static int __init luajit_init_all(void)
 {
 	int err = fpu_init();

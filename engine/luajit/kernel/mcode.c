@@ -61,7 +61,7 @@ static void mcode_unmap(unsigned int index, unsigned int n)
 		arena_alias(&alias, index, NULL, false);
 }
 
-/* Overwrites old code, which must not run, nor be read by the next owner. */
+/* Overwrites old code, so that it cannot run, or be read by the next owner. */
 static void mcode_erase(unsigned int index, unsigned int n)
 {
 	mcode_map(index, n, true);
@@ -76,8 +76,8 @@ void mcode_writable(void *p, unsigned long size, bool writable)
 }
 
 /*
- * From a random place on, so that code is not where it was the last time.  The kernel's
- * random numbers are not for callers that may not sleep where spinlocks do.
+ * Searches from a random position, so that code is not at the same address again. On PREEMPT_RT
+ * the kernel's random numbers are not available to callers that may not sleep.
  */
 static unsigned int mcode_find(unsigned int n)
 {
@@ -145,7 +145,7 @@ void mcode_note_line(const void *p, unsigned long size, unsigned int line)
 		WRITE_ONCE(lines[at], min(line, (unsigned int)U16_MAX));
 }
 
-/* Calls for the lines of pages from @index to @end. */
+/* Calls back for the lines of pages from @index to @end. */
 static void each_line(unsigned int index, unsigned int end, engine_code_fn *add, void *arg)
 {
 	const unsigned long room = (unsigned long)syscript_mcode, last = end * LINES_PAGE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Room for the machine code of all VMs: pages of the module's text, which the
- * loader has mapped read-only and executable, within a relative jump of the VM.
- * They are written through a second mapping, not executable, and writable only
- * between mcode_writable(true) and mcode_writable(false).
+ * Memory for the machine code of all VMs: pages of the module's text, which the loader has mapped
+ * read-only and executable, within reach of the VM's relative jumps. They are written through a
+ * second mapping, not executable, and writable only between mcode_writable(true) and
+ * mcode_writable(false).
  *
  * Addresses are those of the second mapping; code runs at mcode_delta from it.
  */
@@ -34,7 +34,7 @@ void mcode_writable(void *p, unsigned long size, bool writable);
 void mcode_note_line(const void *p, unsigned long size, unsigned int line);
 void mcode_each(const unsigned long *owned, engine_code_fn *add, void *arg);
 
-/* Is more than half of the room in use? */
+/* Is more than half of the area in use? */
 bool mcode_scarce(void);
 
 #endif /* __ASSEMBLY__ */

@@ -16,9 +16,8 @@
 #define HEAP		(STACK_GRANULES + 1)
 
 /*
- * The kernel's functions note their frames in KASAN's shadow of the stack that they are
- * called on, and the arena has none to be written to.  So where there is KASAN, stacks
- * are of vmalloc(), and stay.
+ * With KASAN, kernel functions write to the shadow of the stack that they are called on, and the
+ * arena's shadow is read-only. So then stacks are allocated by vmalloc(), and stay allocated.
  */
 #define ELSEWHERE	IS_ENABLED(CONFIG_KASAN)
 

@@ -2,8 +2,8 @@
 /*
  * A VM's memory: its stack and its heap, in a window of the arena.
  *
- * The heap is one piece that grows and shrinks at its end.  What it gives up
- * stays mapped until the script idles: a busy one takes it again.
+ * The heap is contiguous, and grows and shrinks at its end. Granules that it gives up stay mapped
+ * until the script idles, because a busy script needs them again.
  */
 #ifndef SYSCRIPT_LUAJIT_MEMORY_H
 #define SYSCRIPT_LUAJIT_MEMORY_H
@@ -18,7 +18,7 @@
  * @used: granules of the heap in use
  * @mapped: granules of the heap that are mapped, at least @used
  * @stack:  is the stack mapped?
- * @elsewhere: the stack, if it is not in the window
+ * @elsewhere: the stack if it is outside of the window, or NULL
  */
 struct memory {
 	struct arena_window window;
@@ -27,7 +27,7 @@ struct memory {
 	char *elsewhere;
 };
 
-/* All but memory_grow() and memory_shrink() sleep.  0 or -ENOMEM. */
+/* All except memory_grow() and memory_shrink() may sleep. They return 0 or -ENOMEM. */
 int memory_map_stack(struct memory *memory);
 
 /* Maps the stack and the heap's first granule; @limit is in bytes. */
@@ -47,15 +47,14 @@ void memory_trim(struct memory *memory);
 char *memory_stack(const struct memory *memory);
 
 /*
- * @size bytes, whole granules, at the heap's end: where they are, NULL if that is
- * beyond its limit, or ERR_PTR(-EAGAIN) if memory_map_more() has to map them
- * first.
+ * Grows the heap by @size bytes, whole granules. Returns their address; NULL if they are beyond
+ * the limit; or ERR_PTR(-EAGAIN) if memory_map_more() has to map them first.
  */
 void *memory_grow(struct memory *memory, unsigned long size);
 void memory_shrink(struct memory *memory, unsigned long size);
 int memory_map_more(struct memory *memory, unsigned long size);
 
-/* Bytes of kernel memory that it holds. */
+/* Bytes of kernel memory that @memory holds. */
 static inline unsigned long memory_held(const struct memory *memory)
 {
 	return (unsigned long)READ_ONCE(memory->mapped) << ARENA_GRANULE_SHIFT;

@@ -52,8 +52,8 @@ void port_panic(struct vm *vm)
 }
 
 /*
- * One seed for all VMs: they are copies.  It makes string hashes unpredictable for
- * those who choose the strings; a script can only slow itself down.
+ * All VMs have one seed, because they are copies. It makes string hashes unpredictable for
+ * authors of input; a script can only slow itself down.
  */
 static u8 seed[32] __ro_after_init;
 
@@ -117,7 +117,7 @@ void port_free_pages(struct vm *vm, void *p, unsigned long size)
 	memory_shrink(&port_vm(vm)->memory, size);
 }
 
-/* Two areas may be open at a time: the first is the one that stays open for long. */
+/* Two areas may be open at a time; the first stays open for long. */
 static void open_mcode(struct port_vm *pv, void *p, unsigned long size)
 {
 	if (pv->writable)

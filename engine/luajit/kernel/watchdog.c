@@ -21,7 +21,7 @@
 #define LEEWAY		(NSEC_PER_SEC / 20)
 /* Period while a run is being ended. */
 #define PERIOD_ENDING	(NSEC_PER_MSEC)
-/* How long script code may exceed its time limit, at which the clock should have ended it. */
+/* How long script code may exceed its time limit, at which the clock should have ended the run. */
 #define OVERTIME	(5 * NSEC_PER_SEC)
 
 /* Consecutive checks without a tick in between. */

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The second line behind clock.h: ends a run whose script code runs without preemption
- * and is seen by no tick of the clock.  That is a fault of the module, and the log says
- * so.
+ * Backs up clock.h: ends a run whose script code runs without preemption and is seen by no tick
+ * of the clock. That is a fault of the module, and is logged as one.
  *
- * It shares nothing with the clock but the count of its ticks.  A timer of its own per
- * CPU looks a few times a second at what it has interrupted, for as long as runs say
- * that they enter script code there: each does when it may have slept before, and so at
- * least once in a tick in which it makes system calls.
+ * It shares only the clock's count of ticks. A second timer per CPU checks a few times a second
+ * which code it has interrupted, while runs report that they enter script code there: each does
+ * after it may have slept, and so at least once in a tick in which it makes system calls.
  *
- * A run that the timer has not heard of since its last look tells it again; so the timer
- * can stop by itself when there was none, unless what it has interrupted may be about to
- * enter script code.
+ * A run reports again if it has not done so since the last check. So the timer can stop by itself
+ * when no run has reported, unless the interrupted code may be about to enter script code.
  */
 #ifndef SYSCRIPT_WATCHDOG_H
 #define SYSCRIPT_WATCHDOG_H
@@ -25,10 +22,10 @@
 struct watchdog {
 	struct hrtimer timer;
 	bool armed;
-	u64 heard;			/* id of the last run that told, since the check */
+	u64 heard;			/* id of the last run that reported since the check */
 	/*
-	 * The same run, which may have ended since: to be looked at only if its @task
-	 * is seen on its @stack.
+	 * That run, which may have ended since: to be accessed only if its @task is seen on its
+	 * @stack.
 	 */
 	struct atomic_run *run;
 	struct task_struct *task;

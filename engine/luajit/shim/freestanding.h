@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Read before each CORE-MATH source: there is no console to complain to and no
- * floating-point environment but the default one, whose flags nothing reads.
+ * Included before each CORE-MATH source: there is no console to report to, and only the default
+ * floating-point environment, whose flags no code reads.
  */
 #include <fenv.h>
 #include <math.h>

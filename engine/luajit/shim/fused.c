@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The functions of libm that scripts call: CORE-MATH's, compiled twice, with the
- * CPU's fused multiply-add and with that of math.c.  Both round correctly, so
- * all CPUs compute the same; the first is 10 to 100 times as fast.
+ * The functions of libm that scripts call: CORE-MATH's, compiled twice, with the CPU's fused
+ * multiply-add and with that of math.c. Both round correctly, so all CPUs compute the same
+ * results; the first is 10 to 100 times as fast.
  *
- * FMA instructions are VEX encoded: they clear all of their destination beyond
- * its lower 128 bits.  In the kernel that is a task's: kernel/fpu.h puts aside
- * the lower parts of XMM0 to XMM7 only, which are all that this code may use,
- * and the rest is kept here.
+ * FMA instructions are VEX encoded: they clear their destination's bits beyond the lower 128,
+ * which in the kernel belong to the task. kernel/fpu.h saves only the lower 128 bits of XMM0 to
+ * XMM7, the registers that this code may use; the upper bits are saved here.
  */
 #include <stdint.h>
 
@@ -30,7 +29,7 @@ static uint32_t xgetbv(uint32_t index)
 #define STATE_YMM	BIT(2)		/* upper halves of YMM registers */
 #define STATE_ZMM	BIT(6)		/* upper halves of ZMM registers */
 
-/* The CPU's features; read once, harmlessly twice. */
+/* The CPU's features; reading them twice is harmless. */
 static int cpu;
 
 enum { CPU_ASKED = 1, CPU_FMA = 2, CPU_IN_USE = 4, CPU_ZMM = 8 };
@@ -75,7 +74,7 @@ struct kept {
 #define LOAD_YMM(n)	"vmovups " #n "*64(%0), %%ymm" #n "\n\t"
 #define REGISTERS	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7"
 
-/* Which upper halves hold anything; where the CPU does not tell, all. */
+/* Which upper halves are in use; all if the CPU does not report it. */
 static uint32_t in_use(void)
 {
 	uint32_t all = cpu & CPU_ZMM ? STATE_YMM | STATE_ZMM : STATE_YMM;
@@ -101,7 +100,7 @@ static inline void restore(struct kept *kept)
 		__asm__ volatile(EACH(LOAD_YMM) : : "r"(kept->registers)
 				 : "memory", REGISTERS);
 	else
-		__asm__ volatile("vzeroupper");	/* as it was: not in use */
+		__asm__ volatile("vzeroupper");	/* as before: not in use */
 }
 
 #define KEPT(expression)				\
@@ -111,7 +110,7 @@ static inline void restore(struct kept *kept)
 							\
 		keep(&kept);				\
 		result = (expression);			\
-		/* Out of the registers before these change. */	\
+		/* Out of the vector registers before they change. */	\
 		__asm__ volatile("" : "+m"(result));	\
 		restore(&kept);				\
 		result;					\

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The part of libm that CORE-MATH has not: fma, fmod, ldexp and floor, in integers.
- * They are exact or correctly rounded, as CORE-MATH is, so that a script
- * computes the same numbers in the kernel and in user space on every CPU.
+ * The part of libm that CORE-MATH lacks: fma, fmod, ldexp and floor, in integers. They are exact
+ * or correctly rounded, as CORE-MATH is, so that a script computes the same numbers in the kernel
+ * and in user space on every CPU.
  */
 #include <stdint.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static int finite_nonzero(double x)
 	return u != 0 && u < 0x7ffULL << 52;
 }
 
-/* Mantissa with its top bit at 52, subnormals too, and the exponent. */
+/* Mantissa with its top bit at 52, also for subnormals, and the exponent. */
 static uint64_t split(double x, int *exponent)
 {
 	uint64_t m = bits(x) & FRACTION;
@@ -59,7 +59,7 @@ static uint64_t split(double x, int *exponent)
 	return m;
 }
 
-/* m * 2^e, rounded to nearest even; bit 0 of m may stand for what is below. */
+/* m * 2^e, rounded to nearest even; bit 0 of m may stand for lower bits. */
 static double round128(uint64_t sign, u128 m, int e)
 {
 	int top, drop;
@@ -71,7 +71,7 @@ static double round128(uint64_t sign, u128 m, int e)
 	top = m >> 64 ? 127 - __builtin_clzll(m >> 64) :
 			63 - __builtin_clzll((uint64_t)m);
 	drop = top - 52;
-	if (e + drop < 1 - BIAS)	/* subnormal: fewer bits stay */
+	if (e + drop < 1 - BIAS)	/* subnormal: fewer bits remain */
 		drop = 1 - BIAS - e;
 	if (drop > 127)
 		return number(sign);
@@ -141,13 +141,13 @@ double floor(double x)
 	uint64_t fraction;
 
 	if (e >= 52)
-		return x;			/* an integer, infinite, no number */
+		return x;			/* an integer, infinite or NaN */
 	if (e < 0)
 		return bits(x) >> 63 ? (x == 0 ? x : -1.0) : 0.0;
 	fraction = FRACTION >> e;
 	if (!(bits(x) & fraction))
 		return x;
-	/* Away from zero for a negative one: a carry goes into the exponent. */
+	/* Rounds a negative number away from zero: a carry goes into the exponent. */
 	return number((bits(x) + (bits(x) >> 63 ? fraction : 0)) & ~fraction);
 }
 
@@ -223,7 +223,7 @@ double roundeven(double x)
 	return number((bits(r) & ~SIGN) | (bits(x) & SIGN));
 }
 
-/* Half away from zero. */
+/* Rounds halves away from zero. */
 double round(double x)
 {
 	double r = roundeven(x), rest = x - r;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The LuaJIT engine's platform layer in a process: its memory.  It keeps pointers
- * in 47 sign-extended bits, so heap and stack have to lie below 2^46, where mmap()
- * by itself puts nothing; machine code has to be within reach of a 32-bit jump
- * from the engine's own code.  Sanitizers keep parts of these addresses for themselves,
- * each other ones: ThreadSanitizer and MemorySanitizer from 2^40 on, AddressSanitizer
- * before 2^44.
+ * The LuaJIT engine's platform layer in a process: its memory. LuaJIT keeps pointers in 47
+ * sign-extended bits, so heap and stack have to lie below 2^46, where mmap() by default maps
+ * nothing; machine code has to be within reach of a 32-bit jump from the engine's code.
+ * Sanitizers reserve parts of these addresses: ThreadSanitizer and MemorySanitizer from 2^40 on,
+ * AddressSanitizer below 2^44.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@
 
 #define PAGE_SIZE	4096UL
 
-/* Places for heap and stack: if there is nothing free in one, the next. */
+/* Address ranges for heap and stack, tried in order. */
 static const struct low {
 	unsigned long start, end;
 } lows[] = {
@@ -35,7 +34,7 @@ static const struct low {
 #define LOWS		(sizeof(lows) / sizeof(lows[0]))
 #define LOW_TRIES	64
 
-/* Less than 2 GiB by more than the engine's code is long. */
+/* Less than 2 GiB by more than the size of the engine's code. */
 #define NEAR_REACH	((1UL << 31) - (1UL << 26))
 #define NEAR_STEP	(1UL << 20)
 
@@ -49,15 +48,15 @@ struct region {
 };
 
 /*
- * The stack, the heap and machine code, whose areas the compiler's limits bound.  They are
- * not allocated: a signal handler may call a script in the middle of malloc().
+ * Records of the stack, the heap and areas of machine code, whose number the compiler's limits
+ * bound. They are not malloc()ed: a signal handler may call a script in the middle of malloc().
  */
 #define REGIONS		64
 
 struct port_vm {
 	struct vm vm;
-	struct region regions[REGIONS];	/* all that it holds */
-	char *heap;			/* of these, or NULL */
+	struct region regions[REGIONS];	/* all memory that it holds */
+	char *heap;			/* one of @regions, or NULL */
 	size_t heap_used;
 };
 
@@ -73,7 +72,7 @@ static void *map_at(unsigned long addr, size_t size, int prot)
 
 	if (ret < 0 && ret > -(long)PAGE_SIZE)
 		return NULL;
-	/* Before 4.17 the address was but a hint. */
+	/* Before Linux 4.17 the address was only a hint. */
 	if ((unsigned long)ret != addr) {
 		sys_call(munmap, ret, size);
 		return NULL;
@@ -96,7 +95,7 @@ static void *low_map_in(const struct low *low, size_t size, int prot)
 	void *p;
 
 	for (int i = 0; i < LOW_TRIES; i++) {
-		/* One page of nothing between two mappings. */
+		/* An unmapped page between two mappings. */
 		addr = __atomic_fetch_add(&cursor, size + PAGE_SIZE, __ATOMIC_RELAXED);
 		if (addr >= low->start && addr < low->end - size) {
 			p = map_at(addr, size, prot);
@@ -117,7 +116,7 @@ static void *low_map(size_t size, int prot)
 	size = (size + PAGE_SIZE - 1) & -PAGE_SIZE;
 	for (unsigned int i = first; i < LOWS && !p; i++) {
 		p = low_map_in(&lows[i], size, prot);
-		/* All the others will be there, too. */
+		/* Further mappings try this range first. */
 		if (p && i != first)
 			__atomic_store_n(&which, i, __ATOMIC_RELAXED);
 	}
@@ -163,7 +162,7 @@ static void *region_add(struct vm *vm, void *start, size_t size)
 	return start;
 }
 
-/* All of a region, or its head or tail: an allocator trims what it has. */
+/* Unmaps a whole region, or its head or tail: an allocator trims its memory. */
 static void region_del(struct vm *vm, char *start, size_t size)
 {
 	struct region *region = port_vm(vm)->regions, *end = region + REGIONS;
@@ -261,10 +260,10 @@ int port_load(struct vm_load *load)
 	return run_script(vm->run, vm_open, load, vm->stack + VM_STACK_SIZE);
 }
 
-/* Machine code runs where it was written. */
+/* Machine code runs at the address where it was written. */
 long port_mcode_delta;
 
-/* Address space for all of it; memory comes with the first access. */
+/* Reserves address space for all of it; memory is allocated at the first access. */
 static char *heap(struct vm *vm)
 {
 	struct port_vm *pv = port_vm(vm);
@@ -314,8 +313,8 @@ int port_age(void)
 }
 
 /*
- * Asked of the kernel each time: PR_SET_MDWE, seccomp filters (systemd's
- * MemoryDenyWriteExecute) and SELinux all refuse this and nothing else.
+ * Asks the kernel each time: PR_SET_MDWE, seccomp filters (systemd's MemoryDenyWriteExecute) and
+ * SELinux all refuse this call and no other.
  */
 int port_mcode_allowed(void)
 {
@@ -346,7 +345,7 @@ int port_mcode_protect(struct vm *vm, void *p, unsigned long size, int writable)
 }
 
 /*
- * perf's file of names, if it is asked for: not in /tmp unasked.  The file is only
+ * perf's file of symbols, written only if requested, because it is in /tmp. The file is only
  * appended to: a later name at the same address replaces an earlier one.
  */
 void port_trace(struct vm *vm, const void *p, unsigned long size, int line)
@@ -391,7 +390,7 @@ void port_random(void *p, unsigned long n)
 		got = sys_call(getrandom, to, n, 0);
 		if (got == -EINTR)
 			continue;
-		/* Forbidden by a filter: hash seeds may be guessed then. */
+		/* A filter forbids the call: hash seeds may then be predictable. */
 		if (got <= 0) {
 			*to = (char)(sys_now(CLOCK_MONOTONIC) >> (n & 7));
 			got = 1;
