@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs for subsystems of the kernel: for modules that call them.  syscript.ko
- * exports what is declared here, GPL, in the namespace SYSCRIPT.
+ * The interface for modules whose subsystems call programs. syscript.ko exports these functions,
+ * GPL, in the namespace SYSCRIPT.
  *
- * A module registers an embedding: what its programs see, what they may return and
- * call, and how they are attached to a place.  A user loads a program for it, by name
- * (`syscript load NAME FILE --for EMBEDDING --at WHERE`); from then on the embedding
- * calls the hook that it was given:
+ * A module registers an embedding, which says what its programs see, what they may return and
+ * call, and how they are attached to an attach point.  A user loads a program for it, by name
+ * (`syscript load NAME FILE --for EMBEDDING --at WHERE`); from then on the embedding calls the
+ * hook that it was given:
  *
  *	struct syscript_event event;
  *
@@ -15,8 +15,8 @@
  *	(fill in syscript_event_view(&event))
  *	return syscript_hook_run(&event);
  *
- * If a program fails, exceeds its budget, or is missing at the moment, the default is
- * used: the embedding need not care.
+ * If a program fails, exceeds its budget, or is missing at the moment, the default is used,
+ * without work of the embedding.
  *
  * A module may also register a library: functions that programs of any subsystem call.
  *
@@ -54,7 +54,7 @@ struct syscript_seat;
 
 /**
  * struct syscript_event - one call, on the caller's stack
- * @result: the program's, or the default
+ * @result: the program's result, or the default
  * @rare:   SYSCRIPT_EVENT_*
  * @seat:   not for embeddings
  */
@@ -64,16 +64,16 @@ struct syscript_event {
 	struct syscript_seat *seat;
 };
 
-/* After run: the program has failed, and the result is the default. */
+/* After run(): the program has failed, and the result is the default. */
 #define SYSCRIPT_EVENT_FAILED	(1U << 0)
-/* For the embedding, whose functions may have left something to be done after run. */
+/* For the embedding: its functions have left work to be done after run(). */
 #define SYSCRIPT_EVENT_OWN	(1U << 1)
 /* Not for embeddings: bottom halves were on. */
 #define SYSCRIPT_EVENT_BH	(1U << 2)
 
 /**
- * struct syscript_function - what a program may call
- * @name: by which programs call it
+ * struct syscript_function - a function that a program may call
+ * @name: the name by which programs call it
  * @fn:   @args are its five arguments.  It is called with bottom halves off: it does
  *        not sleep, and causes no packet or other event that might call the
  *        same hook on this CPU (such a call gets the default)
@@ -83,9 +83,9 @@ struct syscript_function {
 	s64 (*fn)(struct syscript_event *event, const s64 *args);
 };
 
-/* Contexts of functions.  Programs for subsystems are called in the second. */
+/* Contexts of functions. Programs for subsystems are called in SYSCRIPT_IN_ATOMIC. */
 #define SYSCRIPT_IN_PROCESS	(1U << 0)	/* may sleep */
-#define SYSCRIPT_IN_ATOMIC	(1U << 1)	/* bottom halves off, in any task's place */
+#define SYSCRIPT_IN_ATOMIC	(1U << 1)	/* bottom halves off, in the context of any task */
 
 /* syscript_library.capability: any user who may load a program may call them. */
 #define SYSCRIPT_NO_CAPABILITY	(-1)
@@ -94,12 +94,12 @@ struct syscript_function {
  * struct syscript_library - functions for programs of all subsystems
  * @name:       programs call its functions NAME_FUNCTION
  * @owner:      its module, which cannot be unloaded while programs use its functions
- * @contexts:   where they may be called: SYSCRIPT_IN_*.  If they sleep, no program
- *              for a subsystem that calls one can be loaded
- * @capability: that loading a program which calls one needs, in the initial user
- *              namespace: CAP_*; or SYSCRIPT_NO_CAPABILITY, also for the owners of network
- *              namespaces of their own
- * @functions:  the last with a name of NULL
+ * @contexts:   SYSCRIPT_IN_*: contexts in which they may be called. If they may sleep, programs
+ *              for subsystems that call one cannot be loaded
+ * @capability: CAP_*: the capability, in the initial user namespace, that is needed to load a
+ *              program which calls one; or SYSCRIPT_NO_CAPABILITY: owners of network namespaces
+ *              may load such programs, too
+ * @functions:  array that ends with a name of NULL
  */
 struct syscript_library {
 	const char *name;
@@ -109,34 +109,34 @@ struct syscript_library {
 	const struct syscript_function *functions;
 };
 
-/* 0, -EEXIST or -ENOMEM.  As for embeddings: unregister it before the module is unloaded. */
+/* Returns 0, -EEXIST or -ENOMEM. The module must unregister it before it is unloaded. */
 int syscript_library_register(const struct syscript_library *library);
 void syscript_library_unregister(const struct syscript_library *library);
 
 /**
  * struct syscript_embedding - a subsystem that calls programs
- * @name:      as in --for
+ * @name:      the name for --for
  * @owner:     its module, which cannot be unloaded while it has programs
- * @of_net:    programs belong to a network namespace, and loading them needs
- *             CAP_NET_ADMIN over it; else to the machine, which needs CAP_SYS_ADMIN
- * @view_size: bytes of syscript_event_view(), always
+ * @of_net:    programs belong to a network namespace, and loading them needs CAP_NET_ADMIN over
+ *             it; otherwise they belong to the machine, which needs CAP_SYS_ADMIN
+ * @view_size: bytes of syscript_event_view() that are always present
  * @copy_max:  bytes after these that a program may ask for
  * @fuel:      of one call (engine/confined/machine.h): a unit is 50 ns at most
  * @errors_max: after this many errors in a second a program is no longer called, unless
  *             the loader gives another number; 0: SYSCRIPT_ERRORS_DEFAULT
- * @low, @high: results beyond are errors
+ * @low, @high: results outside of this range are errors
  * @fallback:  the default, unless the loader gives another one
- * @functions: that programs may call besides tables (uapi/syscript_table.h), the last with
- *             a name of NULL; or NULL
- * @attach:    in process context.  @where: text after --at; in @net, or NULL for the
- *             machine.  From now on the embedding calls @hook.  0, or -errno with the
- *             reason in @error.  @net stays until @detach; do not hold it
+ * @functions: functions that programs may call besides tables (uapi/syscript_table.h), an array
+ *             that ends with a name of NULL; or NULL
+ * @attach:    called in process context. @where: the text after --at, in @net, or NULL for the
+ *             machine. From now on the embedding calls @hook. Returns 0, or -errno with the
+ *             reason in @error. @net stays valid until @detach without a reference
  * @detach:    after its return no call begins; calls under way may continue until the
  *             next synchronize_net()
- * @gone:      or NULL.  True: the hook's place has ended by itself, as one at a device does.
- *             The program is listed as such; when it is loaded again, @detach and @attach
- *             follow.  If that @attach fails, @gone and @detach are called once more.
- *             It must not sleep, and is not called during @attach and @detach
+ * @gone:      or NULL. Returns true if the attach point has gone by itself, for example with its
+ *             device. The program is then listed as detached; when it is loaded again, @detach
+ *             and @attach follow. If that @attach fails, @gone and @detach are called once more.
+ *             Must not sleep; is not called during @attach and @detach
  */
 struct syscript_embedding {
 	const char *name;
@@ -152,67 +152,68 @@ struct syscript_embedding {
 };
 
 /*
- * 0, -EEXIST or -ENOMEM.  Before it goes, the module unregisters it: no program is left
- * then.  One that is not registered is left alone.
+ * Returns 0, -EEXIST or -ENOMEM. The module must unregister the embedding before it is unloaded,
+ * when no program is left. Unregistering an embedding that is not registered does nothing.
  */
 int syscript_embedding_register(const struct syscript_embedding *embedding);
 void syscript_embedding_unregister(const struct syscript_embedding *embedding);
 
 /*
- * Calls of a hook, in any context but that of hard interrupts.  begin() returns false
- * with the default in event->result; else bottom halves are off until run(), which
- * follows at once and returns event->result.  They are at the end of this header.
+ * Call the hook's program, in any context except hard interrupts. begin() returns false, with the
+ * default in event->result, if there is nothing to call; otherwise bottom halves are off until
+ * run(), which must follow at once and returns event->result. Both are inline functions at the
+ * end of this header.
  */
 static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 						struct syscript_event *event);
 static __always_inline s64 syscript_hook_run(struct syscript_event *event);
 
 /*
- * run() in two steps.  end() checks the first one's result, and returns that or the
- * default; an embedding may leave it out where event->rare is 0 and the result is one that
- * it allows.
+ * syscript_hook_run() in two steps. end() checks the result of the first step, and returns it or
+ * the default. An embedding may skip end() if event->rare is 0 and it accepts the result.
  */
 static __always_inline s64 syscript_hook_run_program(struct syscript_event *event);
 static __always_inline s64 syscript_hook_end(struct syscript_event *event, s64 result);
 
 /*
- * Between begin and run: what the program sees, syscript_embedding.view_size bytes and as
- * many after these as it asked for.  Not zeroed: earlier contents are the program's own.
+ * Between begin() and run(): the program's view, of syscript_embedding.view_size bytes plus the
+ * bytes that the program asked for. Not zeroed: it may contain data of the same program's earlier
+ * calls.
  */
 static __always_inline void *syscript_event_view(const struct syscript_event *event);
 
-/* Between them: bytes after view_size that the program wants. */
+/* Between begin() and run(): number of bytes after view_size that the program asked for. */
 static __always_inline u32 syscript_event_copies(const struct syscript_event *event);
 
 /*
- * Between them: does the program read any of the @len bytes at @offset of the view?  What
- * it does not read, with what lies beyond 252, need not be filled in.
+ * Between begin() and run(): does the program read any of the @len bytes at @offset of the view?
+ * Other bytes need not be filled in. All bytes from 252 on count as one.
  */
 static __always_inline bool syscript_event_sees(const struct syscript_event *event,
 						u32 offset, u32 len);
 
-/* What attach() has set for itself. */
+/* The private data that attach() has set for itself. */
 void syscript_hook_set_private(struct syscript_hook *hook, void *private);
 void *syscript_hook_private(const struct syscript_hook *hook);
 
 /*
- * For functions: @len bytes of the program's memory at @address, which is an argument,
- * or NULL if it has no such bytes.  Other CPUs may write there at any time.
+ * For functions: @len bytes of the program's memory at @address, an argument of the function, or
+ * NULL if they are outside. Other CPUs may write there at any time.
  */
 void *syscript_event_memory(const struct syscript_event *event, s64 address, u32 len);
 
-/* For functions: their work, in the program's fuel, besides the call itself. */
+/* For functions: charges their work to the program's fuel, besides the call itself. */
 void syscript_event_charge(const struct syscript_event *event, u32 fuel);
 
 /* -- Not for embeddings: how calls are made ---------------------------------------- */
 
-/* One call in so many is timed. */
+/* One call in this number is timed. */
 #define SYSCRIPT_TIMED_ONE_IN	64
 
 /**
- * struct syscript_counters - of a hook, on one CPU
- * @untimed: calls until one is timed, which is when @calls counts all of these
- * @time:    ns, extrapolated from those
+ * struct syscript_counters - counters of a hook, on one CPU
+ * @untimed: calls left until one is timed; only then @calls is updated
+ * @time:    ns, extrapolated from timed calls
  */
 struct syscript_counters {
 	u32 untimed;
@@ -220,16 +221,17 @@ struct syscript_counters {
 };
 
 /**
- * struct syscript_seat - what one CPU needs to call a program
- * @event:    the call under way, or NULL
- * @view:     what the program sees
- * @sees:     bit i: the program reads the view's bytes from 4 * i on, the last: all beyond
- * @copies:   bytes after view_size that it wants
- * @low, @span: results from @low to @low + @span are valid: never S64_MIN, with which
- *            syscript_seat_run() says that the program has failed
- * @counters: of @hook, on this CPU
- * @base, @mask: the program's memory: where it is, and its size - 1
- * @fuel:     that the call has left
+ * struct syscript_seat - per-CPU state for calls of a program
+ * @event:    the current call, or NULL
+ * @view:     the memory that the subsystem fills in for the program
+ * @sees:     bit i: the program reads some of the view's 4 bytes from 4 * i on; bit 63: some of
+ *            all bytes from 252 on
+ * @copies:   bytes after view_size that the program asked for
+ * @low, @span: results from @low to @low + @span are valid, which excludes S64_MIN, the result of
+ *              syscript_seat_run() for a failed program
+ * @counters: counters of @hook on this CPU
+ * @base, @mask: the program's memory: its address, and its size - 1
+ * @fuel:     fuel that the call has left
  */
 struct syscript_seat {
 	struct syscript_event *event;
@@ -246,7 +248,7 @@ struct syscript_seat {
 	s64 *fuel;
 };
 
-/* How a hook begins: @seats of its program, replaced by one store; NULL: none now. */
+/* The beginning of a hook. @seats: its program's, replaced by one store; NULL: no program. */
 struct syscript_hook_seats {
 	struct syscript_seat __percpu *seats;
 };
@@ -265,7 +267,9 @@ static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 	struct syscript_seat *seat;
 
 	event->rare = 0;
-	/* In soft interrupts, and where a caller has turned them off, they are off already. */
+	/*
+	 * In softirqs, and after local_bh_disable() by the caller, bottom halves are already off.
+	 */
 	if (unlikely(!softirq_count())) {
 		event->rare = SYSCRIPT_EVENT_BH;
 		local_bh_disable();

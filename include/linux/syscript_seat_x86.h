@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a module calls a program on x86-64: for <linux/syscript_program.h>, which includes this.
- * The call is inlined where the hook is, so it is a few instructions and saves nothing twice.
+ * How a module calls a program on x86-64; included by <linux/syscript_program.h>. The call is
+ * inlined into the hook's code, so it is a few instructions, and no register is saved twice.
  */
 #ifndef _LINUX_SYSCRIPT_SEAT_X86_H
 #define _LINUX_SYSCRIPT_SEAT_X86_H
@@ -13,9 +13,9 @@
 struct syscript_seat;
 
 /*
- * Calls syscript_seat_run(), which gets the seat in rsi, as in rdi callers have their hook.
- * It returns the result, with the seat free again, and keeps no register: who calls saves
- * what has to be saved, once.  Only where rbp is a frame's it is kept.
+ * Calls syscript_seat_run() with the seat in rsi, because callers usually have their hook in rdi.
+ * It returns the result and frees the seat. It preserves no register, so the caller saves each
+ * live register once; rbp only if it is a frame pointer.
  */
 static __always_inline s64 syscript_seat_run_here(struct syscript_seat *seat)
 {
@@ -35,7 +35,7 @@ static __always_inline s64 syscript_seat_run_here(struct syscript_seat *seat)
 	return result;
 }
 
-/* True where it has come to 0. */
+/* Decrements @counter: true if it has become 0. */
 static __always_inline bool syscript_count_down(u32 *counter)
 {
 	bool zero;

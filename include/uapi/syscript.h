@@ -2,12 +2,12 @@
 /*
  * System call scripting: the interface between user space and syscript.ko.
  *
- * This header is the whole of the interface and its manual.  The kernel
- * module, libsyscript, the command and the tests all include it.
+ * This header is the whole interface, and its manual.  The kernel module, libsyscript, the
+ * command and the tests all include it.
  *
- * Opening /dev/syscript gives the device for engine 1, which serves all users;
- * /dev/syscript-luajit, of syscript_luajit.ko, is for any engine, and for users who are
- * trusted with engine 0.  Requests of both:
+ * /dev/syscript is the device for engine 1, and may serve all users. /dev/syscript-luajit, of
+ * syscript_luajit.ko, accepts any engine, and is for users who are trusted with engine 0.
+ * Requests of both devices:
  *
  *   SYSCRIPT_IOC_REGISTER  struct syscript_register   a new script
  *   SYSCRIPT_IOC_NEXT      struct syscript_info       walk the live scripts
@@ -20,11 +20,10 @@
  * It belongs to the memory map that registered it.  close() frees the script.
  * Its requests:
  *
- *   SYSCRIPT_IOC_CALL      struct syscript_call       run the script; or, for less,
- *                          lseek(fd, -(address of it), SYSCRIPT_SEEK_CALL), which
- *                          returns SYSCRIPT_SEEK_CALLED in place of 0; an error may
- *                          be that of a seccomp filter for lseek(2), see
- *                          SYSCRIPT_CALL_TELL
+ *   SYSCRIPT_IOC_CALL      struct syscript_call       run the script; or, cheaper, lseek(fd,
+ *                          -(address of the structure), SYSCRIPT_SEEK_CALL), which returns
+ *                          SYSCRIPT_SEEK_CALLED in place of 0. An error may be a seccomp filter's
+ *                          for lseek(2): see SYSCRIPT_CALL_TELL
  *   SYSCRIPT_IOC_TEXT      struct syscript_text       last error, or output
  *   SYSCRIPT_IOC_INFO      struct syscript_info       counters and limits
  *
@@ -33,58 +32,52 @@
  * A script is an *image* for an *engine*.  The end of this header describes for
  * each engine its images, arguments and results, and its own counters.
  *
- * Growing the interface.  The size of each structure is part of its request
- * number, and the kernel accepts every size that it has ever published: an
- * older, shorter structure is read as if the rest were zero; in a newer,
- * longer one the rest must be zero (else E2BIG).  Flags and reserved
- * fields that the kernel does not know must be zero (else EINVAL).
+ * Growing the interface.  The size of each structure is part of its request number, and the
+ * kernel accepts every size that it has ever published: an older, shorter structure is read as if
+ * the rest were zero; in a newer, longer structure the rest must be zero (otherwise E2BIG). Flags
+ * and reserved fields that the kernel does not know must be zero (otherwise EINVAL).
  *
- * Signals.  A run does not return to user mode before its end, so signals, stops
- * and the freezer wait for it.  While one is pending, calls that would block
- * return EINTR and the script can ask for it, so that it can finish the work at
- * hand.  After a grace time the run ends with EINTR at its next system call or
- * safe point; the script is unchanged and may be called again.  A fatal signal
- * ends the run at once.
+ * Signals.  A run does not return to user mode before its end, so signals, stops and the freezer
+ * wait for it.  While a signal is pending, calls that would block return EINTR, and the script
+ * can test for it, so that it can finish its current work.  After a grace time the run ends with
+ * EINTR at its next system call or safe point; the script is unchanged and may be called again.
+ * A fatal signal ends the run at once.
  *
- * Seccomp.  A thread's filters decide on each system call of a run as if it had
- * been made outside.  They see its number and arguments, x86-64 as architecture, and
- * the instruction pointer of the CALL.  Arguments that the call does not take are 0.
+ * Seccomp.  A thread's filters decide on each system call of a run as if the thread had made it
+ * itself.  They see its number and arguments, x86-64 as the architecture, and the instruction
+ * pointer of the CALL. Arguments that the call does not take are 0.
  *
- * Errors.  Every request fails with one of these, or with the error of the
- * system call that it stands for:
+ * Errors.  Every request fails with one of these, or with a general error of ioctl(2) or of a
+ * new descriptor (EBADF, EMFILE):
  *
  *   EFAULT           a structure or a buffer is not (all) readable or writable
  *   EINVAL           an unknown flag, engine or format, a non-zero reserved
  *                    field, a length or limit out of range
  *   E2BIG            a structure longer than this kernel knows, with a non-zero
  *                    rest; an image longer than SYSCRIPT_IMAGE_MAX
- *   EACCES           REGISTER: the device is not for that engine
+ *   EACCES           REGISTER: the device does not accept that engine
  *   ENOTTY           an unknown request
  *   ENOKEY           REGISTER: the machine has no base with that digest
- *   ENOMEM           the kernel (or the engine) has no memory left; CALL: the
- *                    script is dead
+ *   ENOMEM           the kernel (or the engine) is out of memory; CALL: the script is dead
  *   EDQUOT           the user's share of scripts or of script memory is used up
  *   ESHUTDOWN        scripts are switched off (module parameter "enabled")
  *   EPERM            REGISTER: the kernel is locked down (integrity; module
  *                    parameter "despite_lockdown"), or the caller may not make a base
  *                    of the machine
- *   EOPNOTSUPP       the calling thread is watched in a way that a script would
- *                    bypass: ptrace system call stops, system call user
- *                    dispatch, seccomp's strict mode; CALL: or a filter's
- *                    answer to a call needs a SIGSYS handler or a tracer, and
- *                    the call was not made.  libsyscript runs scripts of such
- *                    threads in user space
+ *   EOPNOTSUPP       the calling thread is watched in a way that a script would bypass: ptrace
+ *                    system call stops, system call user dispatch, seccomp's strict mode; CALL:
+ *                    or a filter's verdict on a call needs a SIGSYS handler or a tracer, and the
+ *                    call was not made.  libsyscript runs scripts of such threads in user space
  *   ESTALE           CALL: with SYSCRIPT_CALL_EXPECT: @fd is another file; no script was
  *                    run
  *   EXDEV            the script belongs to another memory map (after fork,
  *                    execve or SCM_RIGHTS)
  *   EDEADLK          the request was made by a script's own ioctl(2) or lseek(2)
- *   EINTR            a fatal signal arrived while another thread had its turn;
+ *   EINTR            a fatal signal arrived while the caller waited for another thread's call;
  *                    CALL: a signal was pending for longer than the grace time
  *   ENOEXEC          REGISTER: the engine does not accept the image (see the text)
  *   EPROTO           CALL: the script raised an error (see the text)
- *   ERANGE           CALL: an argument or a result is not one that the engine
- *                    can pass (see the text)
+ *   ERANGE           CALL: the engine cannot pass an argument or a result (see the text)
  *   ETIME            REGISTER, CALL: over the time limit; the script is dead
  *   ENOBUFS          REGISTER, CALL: over the memory limit; the script is dead
  *   ETIMEDOUT        REGISTER, CALL: over the wall-clock limit; the script lives
@@ -104,15 +97,15 @@
 #define SYSCRIPT_NAME_LEN	32		/* with the terminating NUL */
 #define SYSCRIPT_IMAGE_MAX	(1 << 20)	/* bytes */
 
-/* The limits if a registration has 0. */
+/* The limits for a value of 0 in a registration. */
 #define SYSCRIPT_TIME_DEFAULT	100000000ULL	/* ns */
-#define SYSCRIPT_TIME_REGISTER	1000000000ULL	/* ns: for REGISTER, or a higher limit */
+#define SYSCRIPT_TIME_REGISTER	1000000000ULL	/* ns: for REGISTER, or a higher time_limit */
 #define SYSCRIPT_MEMORY_DEFAULT	(1ULL << 20)	/* bytes */
 #define SYSCRIPT_MEMORY_MIN	(64ULL << 10)	/* bytes */
 #define SYSCRIPT_WALL_DEFAULT	10000000000ULL	/* ns */
 #define SYSCRIPT_GRACE_DEFAULT	100000000ULL	/* ns; also the longest */
 
-#define SYSCRIPT_NO_LIMIT	(~0ULL)		/* of wall_limit: the highest allowed */
+#define SYSCRIPT_NO_LIMIT	(~0ULL)		/* of wall_limit: the highest value allowed */
 
 /* syscript_register.flags */
 #define SYSCRIPT_NOJIT		(1 << 0)	/* interpret, never compile */
@@ -121,7 +114,7 @@
 #define SYSCRIPT_CHECK		(1 << 2)	/* check the image only: no fd, returns 0 */
 #define SYSCRIPT_TRACEBACK	(1 << 3)	/* error texts list the active
 						 * functions, one a line */
-#define SYSCRIPT_BASE		(1 << 4)	/* only for others to extend: no calls */
+#define SYSCRIPT_BASE		(1 << 4)	/* only to be extended by others: no calls */
 #define SYSCRIPT_EXTENDS	(1 << 5)	/* extends the script @base */
 #define SYSCRIPT_ONLY		(1 << 6)	/* may use only the calls and libraries in
 						 * @calls and @libraries */
@@ -131,9 +124,9 @@
 				 SYSCRIPT_ONLY | SYSCRIPT_SHARED)
 
 #define SYSCRIPT_DIGEST_LEN	32		/* bytes: SHA-256 of a base's image */
-#define SYSCRIPT_SHARED_MAX	3		/* bases that the machine has at once */
+#define SYSCRIPT_SHARED_MAX	3		/* the most bases of the machine at once */
 
-/* syscript_register.libraries: those that reach beyond a script's own memory */
+/* syscript_register.libraries: libraries that reach beyond a script's memory */
 #define SYSCRIPT_LIBRARY_UTIL	(1 << 0)	/* the memory of the process, sockets' queues */
 #define SYSCRIPT_LIBRARY_FS	(1 << 1)
 #define SYSCRIPT_LIBRARY_NET	(1 << 2)
@@ -144,26 +137,24 @@
 
 /**
  * struct syscript_register - a new script
- * @flags:        SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK,
- *                SYSCRIPT_TRACEBACK, SYSCRIPT_ONLY, SYSCRIPT_BASE, SYSCRIPT_EXTENDS,
- *                SYSCRIPT_SHARED: the last three of engines whose images may extend others.
- *                With SYSCRIPT_BASE and SYSCRIPT_SHARED (CAP_SYS_ADMIN) no script is made,
- *                but a base of the machine, for all users and charged to none; returns 0,
- *                also if the machine has it already
+ * @flags:        SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK, SYSCRIPT_TRACEBACK,
+ *                SYSCRIPT_ONLY, SYSCRIPT_BASE, SYSCRIPT_EXTENDS, SYSCRIPT_SHARED: the last three
+ *                for engines whose images may extend others. SYSCRIPT_BASE with SYSCRIPT_SHARED
+ *                (CAP_SYS_ADMIN) makes not a script, but a base of the machine, for all users and
+ *                charged to none; returns 0, also if the machine already has it
  * @error_len:    size of the buffer at @error, in bytes
  * @engine:       SYSCRIPT_ENGINE_*
  * @format:       of the image: see the engine
  * @image:        address of the image
  * @image_len:    its length in bytes, 1 .. SYSCRIPT_IMAGE_MAX
  * @memory_limit: bytes the script may allocate; 0 = SYSCRIPT_MEMORY_DEFAULT
- * @time_limit:   ns of run time in script code per call (time spent inside
- *                system calls does not count); 0 = SYSCRIPT_TIME_DEFAULT.
- *                REGISTER itself may take SYSCRIPT_TIME_REGISTER, or this if it is
- *                more, or what the module allows if that is less
- * @wall_limit:   elapsed ns per call, without waits that a signal can end: script
- *                code, work in system calls, waiting for storage; 0 =
- *                SYSCRIPT_WALL_DEFAULT; SYSCRIPT_NO_LIMIT = the highest that the
- *                module allows: an hour, or none, by its parameter max_wall_limit
+ * @time_limit:   ns of run time in script code per call (time spent inside system calls does not
+ *                count); 0 = SYSCRIPT_TIME_DEFAULT. REGISTER itself may take the larger of this
+ *                and SYSCRIPT_TIME_REGISTER, but not more than the module allows
+ * @wall_limit:   elapsed ns per call, without waits that a signal can end: script code, work in
+ *                system calls, waiting for storage; 0 = SYSCRIPT_WALL_DEFAULT; SYSCRIPT_NO_LIMIT
+ *                = the highest value that the module allows (parameter max_wall_limit: an hour,
+ *                or no limit)
  * @grace:        ns that a run may continue while a signal is pending, up to
  *                SYSCRIPT_GRACE_DEFAULT, which is also the value for 0
  * @error:        buffer for the text of an error, NUL-terminated and cut to
@@ -172,17 +163,17 @@
  *                the engine; 0 if there is none
  * @shared_len:   its length in bytes
  * @name:         shows in error texts and lists; NUL-terminated, may be empty
- * @base:         with SYSCRIPT_EXTENDS the fd of a script of this process, of the same
- *                engine and with SYSCRIPT_BASE.  It stays, and counts, as long as
- *                one of the two is open: its fd may be closed.  With SYSCRIPT_SHARED, too,
- *                the address of the SYSCRIPT_DIGEST_LEN bytes of the digest of a base of
- *                the machine.  Else zero
+ * @base:         with SYSCRIPT_EXTENDS the fd of a script of this process, of the same engine and
+ *                with SYSCRIPT_BASE. That script lives, and is charged, while one of the two is
+ *                open: its fd may be closed. With SYSCRIPT_EXTENDS and SYSCRIPT_SHARED the
+ *                address of the digest (SYSCRIPT_DIGEST_LEN bytes) of a base of the machine.
+ *                Otherwise zero
  * @reserved:     zero
- * @calls:        with SYSCRIPT_ONLY bit n % 64 of word n / 64 for each system call n of
- *                x86-64 that the script may make.  Else zero
- * @libraries:    with SYSCRIPT_ONLY SYSCRIPT_LIBRARY_*; each may make the calls
- *                that its functions replace.  Else zero.  A base may have no more
- *                rights than a script that extends it
+ * @calls:        with SYSCRIPT_ONLY bit n % 64 of word n / 64 for each system call n of x86-64
+ *                that the script may make. Otherwise zero
+ * @libraries:    with SYSCRIPT_ONLY SYSCRIPT_LIBRARY_*; each library may make the calls that its
+ *                functions replace. Otherwise zero. A base may not have more rights than a script
+ *                that extends it
  * @reserved2:    zero
  *
  * The wall-clock limit and the grace time have the precision of the
@@ -211,33 +202,32 @@ struct syscript_register {
 };
 
 /* syscript_call.flags */
-#define SYSCRIPT_CALL_TELL	(1 << 0)	/* @state says whose error it is */
+#define SYSCRIPT_CALL_TELL	(1 << 0)	/* set @state on errors */
 #define SYSCRIPT_CALL_EXPECT	(1 << 1)	/* @fd must be the expected file */
-#define SYSCRIPT_CALL_QUIET	(1 << 2)	/* no results are passed back */
+#define SYSCRIPT_CALL_QUIET	(1 << 2)	/* no results are returned */
 #define SYSCRIPT_CALL_FLAGS	(SYSCRIPT_CALL_TELL | SYSCRIPT_CALL_EXPECT | \
 				 SYSCRIPT_CALL_QUIET)
 
-#define SYSCRIPT_EXPECT_SCRIPT	-1		/* as syscript_call.fd; see there */
+#define SYSCRIPT_EXPECT_SCRIPT	-1		/* as syscript_call.fd: see there */
 
 /* syscript_call.state */
-#define SYSCRIPT_CALL_ENDED	1	/* the error is the call's: not to be repeated */
+#define SYSCRIPT_CALL_ENDED	1	/* the script's own error: do not retry the call */
 
 /**
  * struct syscript_call - one call
  * @flags:    SYSCRIPT_CALL_*
- * @nargs:    how many of @args are passed, 0 .. SYSCRIPT_ARGS_MAX
- * @nresults: out: how many results the script returned; those past
- *            SYSCRIPT_RESULTS_MAX are dropped.  With SYSCRIPT_CALL_QUIET this and
- *            @results stay as they were
+ * @nargs:    number of @args that are passed, 0 .. SYSCRIPT_ARGS_MAX
+ * @nresults: out: number of results that the script returned; results past SYSCRIPT_RESULTS_MAX
+ *            are dropped. With SYSCRIPT_CALL_QUIET this and @results are not written
  * @state:    in: zero; out, with SYSCRIPT_CALL_TELL and an error:
  *            SYSCRIPT_CALL_ENDED if the error is the script's, and
  *            still zero if no script was run
  * @args:     integers; user addresses are integers
  * @results:  out: the first @nresults, or as many as fit; the rest are unchanged
- * @fd:       with SYSCRIPT_CALL_EXPECT a descriptor of the caller for the file with
- *            inode @ino on device @dev, as of fstat(2); for any other file ESTALE.
- *            Or SYSCRIPT_EXPECT_SCRIPT: for any script but the one with id @ino
- *            ESTALE.  Otherwise these are ignored
+ * @fd:       with SYSCRIPT_CALL_EXPECT a descriptor of the caller, which must be of the file with
+ *            inode @ino on device @dev, as by fstat(2); otherwise ESTALE. Or
+ *            SYSCRIPT_EXPECT_SCRIPT: the script called must have id @ino; otherwise ESTALE.
+ *            Without SYSCRIPT_CALL_EXPECT these are ignored
  * @reserved: zero
  */
 struct syscript_call {
@@ -254,15 +244,15 @@ struct syscript_call {
 };
 
 /* syscript_text.which */
-#define SYSCRIPT_TEXT_ERROR	0	/* of the last request that failed; stays */
+#define SYSCRIPT_TEXT_ERROR	0	/* text of the last failed request; stays */
 #define SYSCRIPT_TEXT_OUTPUT	1	/* the script's output; reading removes it */
 
 /**
  * struct syscript_text - read a text of the script
  * @which:  SYSCRIPT_TEXT_ERROR or SYSCRIPT_TEXT_OUTPUT
- * @len:    in: size of the buffer; out: bytes there were to read.  An error
- *          text is NUL-terminated (the NUL not counted) and cut to fit;
- *          output is neither: the next read gets the rest
+ * @len:    in: size of the buffer; out: bytes that were available. An error text is
+ *          NUL-terminated (without counting the NUL) and truncated to fit. Output is neither: the
+ *          next read returns the rest
  * @buffer: address of the buffer
  */
 struct syscript_text {
@@ -276,21 +266,20 @@ struct syscript_text {
 #define SYSCRIPT_STATE_RUNNING	1
 #define SYSCRIPT_STATE_DEAD	2
 
-/* A counter of the engine's own. */
+/* A counter of the engine. */
 #define SYSCRIPT_COUNTERS_MAX	6
 struct syscript_counter {
-	char  name[24];				/* NUL-terminated; empty: no more */
+	char  name[24];				/* NUL-terminated; empty: no more counters */
 	__u64 value;
 };
 
 /**
  * struct syscript_info - a script's limits and counters
- * @id:           IOC_NEXT in: list the first script after this id (start with
- *                0); out: the script's id, never used twice.  IOC_NEXT fails
- *                with ENOENT past the last one.  A caller sees the scripts of
- *                their own user id, one with CAP_SYS_PTRACE sees all
+ * @id:           IOC_NEXT in: list the first script after this id (start with 0); out: the
+ *                script's id, which is never reused. IOC_NEXT fails with ENOENT after the last
+ *                script. A caller sees the scripts of its own user id, or with CAP_SYS_PTRACE all
  * @pid:          process that registered it, in the caller's pid namespace
- * @uid:          user it is accounted to, in the caller's user namespace
+ * @uid:          user to whom it is charged, in the caller's user namespace
  * @flags:        as registered
  * @state:        SYSCRIPT_STATE_*
  * @name:         as registered
@@ -306,10 +295,10 @@ struct syscript_counter {
  * @calls:        calls begun
  * @errors:       calls that ended in an error, or with EINTR or ETIMEDOUT
  * @kills:        calls that ended at a limit or by a fatal signal
- * @run_time:     ns spent in script code, counted by ticks: right on average
+ * @run_time:     ns spent in script code, counted by ticks, so accurate on average
  * @syscalls:     system calls made from it
- * @preempt_max:  longest time without preemption that a tick saw, in ns
- * @counters:     the engine's own
+ * @preempt_max:  longest time without preemption that a tick observed, in ns
+ * @counters:     the engine's counters
  * @reserved:     zero
  */
 struct syscript_info {
@@ -339,12 +328,12 @@ struct syscript_info {
 };
 
 /*
- * Programs for subsystems.  LOAD gives a name to a program that a subsystem of the
- * kernel calls from then on, until UNLOAD: it belongs to no process.  If the subsystem
- * is of namespaces ("netfilter"), it belongs to the caller's network namespace and ends
- * with it; this needs CAP_NET_ADMIN over the namespace.  Otherwise it belongs to the
- * machine, and needs CAP_SYS_ADMIN.  An existing name at the same place gets the new
- * program: each call sees the old or the new one.
+ * Programs for subsystems.  LOAD gives a name to a program, which belongs to no process, and
+ * which a subsystem of the kernel calls from then on until UNLOAD. Programs of a subsystem with
+ * namespaces ("netfilter") belong to the caller's network namespace and end with it; this needs
+ * CAP_NET_ADMIN over the namespace. Other programs belong to the machine, and need CAP_SYS_ADMIN.
+ * An existing name at the same attach point gets the new program: each call runs either the old
+ * or the new one.
  *
  * If a program fails or exceeds its budget, the subsystem uses its default.  A program
  * may call functions of the subsystem by their names, but no system calls.
@@ -361,9 +350,8 @@ struct syscript_info {
  *   EPROTO           INVOKE: the program has failed (see the text)
  *   ENOTRECOVERABLE  INVOKE: it has failed too often, and is no longer called
  *
- * INVOKE is for every process that can open the device, for programs for "process" in its
- * network namespace.  Such a program gets numbers and returns one; it does not get its
- * caller's rights.
+ * INVOKE lets every process that can open the device call programs for "process" in its network
+ * namespace. Such a program gets numbers and returns one; it does not have its caller's rights.
  */
 #define SYSCRIPT_FUNCTIONS_MAX	64
 #define SYSCRIPT_FUNCTION_NAMES_MAX	4096	/* bytes */
@@ -373,7 +361,7 @@ struct syscript_info {
 #define SYSCRIPT_ERRORS_DEFAULT	100		/* a second */
 
 /* syscript_load.flags */
-#define SYSCRIPT_LOAD_NEW	(1 << 0)	/* replace nothing */
+#define SYSCRIPT_LOAD_NEW	(1 << 0)	/* do not replace a program */
 #define SYSCRIPT_LOAD_FALLBACK	(1 << 1)	/* @fallback is set */
 #define SYSCRIPT_LOAD_SEES	(1 << 2)	/* @sees is set */
 #define SYSCRIPT_LOAD_FLAGS	(SYSCRIPT_LOAD_NEW | SYSCRIPT_LOAD_FALLBACK | \
@@ -382,28 +370,28 @@ struct syscript_info {
 /**
  * struct syscript_load - a program for a subsystem
  * @flags:         SYSCRIPT_LOAD_*
- * @error_len:     as in struct syscript_register, with @engine, @format, @image,
- *                 @image_len, @memory_limit and @error.  The memory limit is for
- *                 everything that the program holds, its memory included
+ * @error_len:     as in struct syscript_register, like @engine, @format, @image, @image_len,
+ *                 @memory_limit and @error. The memory limit covers everything that the program
+ *                 holds, its memory included
  * @data:          address of the initial contents of its memory; the rest is zero
  * @data_len:      its length in bytes
  * @functions:     address of the names of functions that it calls, in the order of
  *                 their numbers, NUL-terminated
  * @functions_len: their length in bytes, at most SYSCRIPT_FUNCTION_NAMES_MAX
- * @copies:        bytes of the packet or event that it wants to see: see the subsystem
+ * @copies:        bytes of the packet or event to show to it: see the subsystem
  * @errors_max:    after this many errors in a second it is no longer called; 0 =
  *                 SYSCRIPT_ERRORS_DEFAULT
  * @fallback:      the default, in place of the subsystem's
  * @name:          its name, NUL-terminated, not empty
  * @subsystem:     "netfilter"
- * @where:         the place, in the subsystem's words
- * @lines:         address of a __u16 for each instruction of the image, the line of its
- *                 source or 0, for texts of errors
+ * @where:         the attach point, in the subsystem's notation
+ * @lines:         address of a __u16 for each instruction of the image: its source line or 0, for
+ *                 error texts
  * @lines_len:     their length in bytes, or 0
  * @zero2:         zero
- * @sees:          what the program reads of the packet or event: bit i is for the bytes
- *                 from 4 * i on, the last also for all beyond.  The rest may not be filled
- *                 in, and hold what an earlier call has left there
+ * @sees:          the bytes of the packet or event that the program reads: bit i is for 4 bytes
+ *                 from 4 * i on, the last bit for all bytes beyond, too. Other bytes may not be
+ *                 filled in, and have values of earlier calls
  */
 struct syscript_load {
 	__u32 flags;
@@ -432,10 +420,10 @@ struct syscript_load {
 };
 
 /**
- * struct syscript_unload - a program's end
+ * struct syscript_unload - remove a program
  * @flags:    zero
  * @zero:     zero
- * @name:     its name, in the caller's network namespace, else of the machine
+ * @name:     its name, in the caller's network namespace, otherwise of the machine
  * @reserved: zero
  */
 struct syscript_unload {
@@ -447,23 +435,23 @@ struct syscript_unload {
 
 /* syscript_program.state */
 #define SYSCRIPT_PROGRAM_CALLED	0
-#define SYSCRIPT_PROGRAM_OFF	1	/* after too many errors: the default is left */
-#define SYSCRIPT_PROGRAM_GONE	2	/* its place is, with a device or file: load it again */
+#define SYSCRIPT_PROGRAM_OFF	1	/* after too many errors: the default is used */
+#define SYSCRIPT_PROGRAM_GONE	2	/* the attach point is gone: load it again */
 
 /**
  * struct syscript_program - a program's counters
- * @id:        in: list the first program after this id (start with 0); out: the
- *             program's.  A caller sees those that they may unload
- * @uid:       who loaded it, in the caller's user namespace
+ * @id:        in: list the first program after this id (start with 0); out: the program's id. A
+ *             caller sees the programs that they may unload
+ * @uid:       user who loaded it, in the caller's user namespace
  * @state:     SYSCRIPT_PROGRAM_*
  * @engine, @format, @name, @subsystem, @where: as loaded
- * @machine:   1: of the machine, 0: of the caller's network namespace
+ * @machine:   1: belongs to the machine, 0: to the caller's network namespace
  * @errors_max, @fallback: as loaded
  * @loads:     how often the name was given a program
- * @calls:     calls of the place
- * @errors:    of the program
- * @defaults:  calls that left the default, errors among them
- * @run_time:  ns in the program, counted by samples
+ * @calls:     calls by the attach point
+ * @errors:    errors of the program
+ * @defaults:  calls that used the default, errors included
+ * @run_time:  ns in the program, estimated by samples
  * @memory:    bytes that the program holds
  * @mcode:     bytes of machine code
  * @error:     the last error's text, or ""
@@ -501,9 +489,9 @@ struct syscript_program {
  * @nargs:     arguments, up to SYSCRIPT_INVOKE_ARGS_MAX
  * @error_len: as in struct syscript_register, with @error
  * @data_len:  bytes at @data, up to SYSCRIPT_INVOKE_DATA_MAX
- * @name:      the program's, in the caller's network namespace
- * @args:      what syscript_process.h says, as of @data
- * @result:    out: what it returned
+ * @name:      the program's name, in the caller's network namespace
+ * @args:      as described in syscript_process.h, like @data
+ * @result:    out: the program's result
  * @reserved:  zero
  */
 struct syscript_invoke {
@@ -530,20 +518,19 @@ struct syscript_invoke {
 #define SYSCRIPT_IOC_PROGRAM	_IOWR(SYSCRIPT_IOC_MAGIC, 0x47, struct syscript_program)
 #define SYSCRIPT_IOC_INVOKE	_IOWR(SYSCRIPT_IOC_MAGIC, 0x48, struct syscript_invoke)
 
-/* lseek(2)'s SEEK_HOLE: a file has no hole before its beginning. */
+/* The value of lseek(2)'s SEEK_HOLE: a file has no hole before its beginning. */
 #define SYSCRIPT_SEEK_CALL	4
 /* Where no other file will be. */
 #define SYSCRIPT_SEEK_CALLED	0x5ca11ed
 
 /*
- * Engine 0: LuaJIT.  The image is Lua source text (format 0; no bytecode).  Its
- * top level runs at the registration, once, under the same limits, and has to
- * leave a global function named run, which each call runs.  An error at the top
- * level is ENOEXEC.
+ * Engine 0: LuaJIT.  The image is Lua source text (format 0; no bytecode).  Its top level runs
+ * once, at the registration, under the same limits, and must define a global function named run,
+ * which each call runs.  An error at the top level is ENOEXEC.
  *
- * Integers within +-SYSCRIPT_LUA_INT_MAX are numbers, which hold them exactly; others
- * are opaque values, as arguments and as results.  nil and false count as 0, true as
- * 1.  All else is ERANGE.
+ * Arguments and results: integers within +-SYSCRIPT_LUA_INT_MAX are numbers, which hold them
+ * exactly; larger integers are opaque values. As results nil and false count as 0, true as 1;
+ * other values give ERANGE.
  *
  * Counters: traces (compiled so far), mcode (bytes of machine code held now).
  */
@@ -552,13 +539,13 @@ struct syscript_invoke {
 #define SYSCRIPT_LUA_INT_MAX	(1LL << 53)
 
 /*
- * Engine 1: confined.  The image is one of BPF instructions (format 0), which
- * linux/syscript_image.h describes; what is not one is ENOEXEC.  The shared
- * memory is its arena: memory of the size that the image says, at a multiple of that
- * size, and what becomes of the mapping does not matter to the script.  It is one of
+ * Engine 1: confined.  The image consists of BPF instructions (format 0), as
+ * linux/syscript_image.h describes; any other image gives ENOEXEC. The shared memory is its
+ * arena: memory of the size in the image's header, at a multiple of that size. Later changes of
+ * the mapping do not affect the script. It is one of
  *
- *   anonymous and private memory.  Its pages are the script's until it is closed, and
- *   count as locked (RLIMIT_MEMLOCK), with the rest of huge pages that they are part of.
+ *   anonymous and private memory.  Its pages belong to the script until it is closed, and count
+ *   as locked (RLIMIT_MEMLOCK), with the rest of huge pages that contain them.
  *
  *   mmap(2) of the device, MAP_SHARED, at offset 0, which makes an arena: EINVAL for other
  *   sizes or addresses, ENOMEM.  It has memory where the process has touched it, where the
@@ -566,13 +553,12 @@ struct syscript_invoke {
  *   cgroup, and to the user (parameter max_arenas).  The process gets SIGBUS where it
  *   writes and there is no more.  A child of fork(2) finds zeros there.
  *
- * A call passes up to five arguments, any integers, and has one result.
+ * A call passes up to five integers, and has one result.
  *
- * An image may extend another: a large runtime is checked and compiled once, and each
- * program adds its own functions.  A base (SYSCRIPT_BASE) has no shared memory, and is
- * not called (EPROTO).  The machine has up to SYSCRIPT_SHARED_MAX bases of its own
- * (SYSCRIPT_SHARED).  One more takes the place of the oldest that no script extends
- * (EDQUOT: there is none).
+ * An image may extend another: a large runtime is checked and compiled once, and each program
+ * adds its own functions.  A base (SYSCRIPT_BASE) has no shared memory, and cannot be called
+ * (EPROTO). The machine has up to SYSCRIPT_SHARED_MAX bases (SYSCRIPT_SHARED). A further base
+ * replaces the oldest that no script extends (EDQUOT: scripts extend all).
  *
  * Counters: mcode (bytes of machine code, shared by all scripts of the image that
  * the user has).

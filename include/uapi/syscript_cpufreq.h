@@ -8,8 +8,8 @@
  * frequency in kHz, or SYSCRIPT_CPUFREQ_DEFAULT.  The driver uses the nearest one that it
  * supports, within @min and @max.
  *
- * The machine has one such program at a time, attached at the name of a thermal zone, as
- * in /sys/class/thermal/thermal_zone0/type, or at nothing.
+ * The machine has one such program at a time, attached at the name of a thermal zone, as in
+ * /sys/class/thermal/thermal_zone0/type, or at an empty name.
  */
 #ifndef _UAPI_SYSCRIPT_CPUFREQ_H
 #define _UAPI_SYSCRIPT_CPUFREQ_H
@@ -24,16 +24,16 @@
 
 /**
  * struct syscript_cpufreq - CPUs that share a frequency
- * @cpu:       the first of them
+ * @cpu:       the first of the CPUs
  * @frequency: the current one, in kHz
- * @load:      percent of the last 50 ms in which the busiest one was not idle
+ * @load:      percent of the last 50 ms in which the busiest CPU was not idle
  * @min, @max: bounds of the frequency, in kHz
  *
  * Functions that it may call, beside those of all subsystems (syscript_program.h):
  *
- *   cpu_load(cpu)       percent, as @load, of any CPU, at its last measurement; -1: no such
- *                       CPU
- *   zone_temperature()  of the thermal zone, in thousandths of a degree Celsius
+ *   cpu_load(cpu)       load of any CPU at its last measurement, in percent like @load; -1: no
+ *                       such CPU
+ *   zone_temperature()  temperature of the thermal zone, in thousandths of a degree Celsius
  */
 struct syscript_cpufreq {
 	__u32 cpu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * Programs that the machine's events call: threads, files, timers.  All of them belong to
- * the machine, so loading one needs CAP_SYS_ADMIN in the initial user namespace.
+ * Programs that the machine's events call: threads, files, timers.  They belong to the machine,
+ * so loading one needs CAP_SYS_ADMIN in the initial user namespace.
  *
  * The first function of a program is called for each event, with the address of one of
  * the structures below.
@@ -16,19 +16,19 @@
  * process has loaded a new program, before it runs; exit.
  */
 #define SYSCRIPT_THREAD_GOES_ON	0
-/* exec: the process is killed before the program runs; otherwise as GOES_ON. */
+/* exec: kills the process before the new program runs; otherwise as GOES_ON. */
 #define SYSCRIPT_THREAD_KILL	1
 
 /**
  * struct syscript_thread - a thread of any process
- * @pid:     its number
- * @process: its process's, and of a fork the new one's
- * @parent:  the process's parent's
- * @uid, @gid: effective
- * @now:     ns, since some time; as precise as the kernel's tick
+ * @pid:     its thread id
+ * @process: its process's id; after a fork the new process's
+ * @parent:  the id of the process's parent
+ * @uid, @gid: effective ids
+ * @now:     ns since an unspecified time; as precise as the kernel's tick
  * @name:    as in /proc/PID/comm
  *
- * Numbers are those of the initial namespaces.
+ * Ids are those of the initial namespaces.
  */
 struct syscript_thread {
 	__u32 pid, process, parent;
@@ -39,13 +39,13 @@ struct syscript_thread {
 };
 
 /*
- * --for files --at PATH: what happens to a file, or to a directory and the files in it.
- * Programs return 0.
+ * --for files --at PATH: events of a file, or of a directory and the files in it. Programs return
+ * 0.
  */
-#define SYSCRIPT_FILE_READ	0x00000001	/* as inotify(7) has them */
+#define SYSCRIPT_FILE_READ	0x00000001	/* inotify(7)'s events */
 #define SYSCRIPT_FILE_WRITTEN	0x00000002
-#define SYSCRIPT_FILE_CHANGED	0x00000004	/* attributes */
-#define SYSCRIPT_FILE_CLOSED	0x00000008	/* after it could be written; else: */
+#define SYSCRIPT_FILE_CHANGED	0x00000004	/* attributes have changed */
+#define SYSCRIPT_FILE_CLOSED	0x00000008	/* closed, was open for writing; else: */
 #define SYSCRIPT_FILE_LEFT	0x00000010
 #define SYSCRIPT_FILE_OPENED	0x00000020
 #define SYSCRIPT_FILE_MOVED_OUT	0x00000040
@@ -57,10 +57,10 @@ struct syscript_thread {
 /**
  * struct syscript_file - an event of a file
  * @mask:    SYSCRIPT_FILE_*
- * @process, @uid: whose
- * @cookie:  the same of a file moved out and in
+ * @process, @uid: the process that caused it, and its user
+ * @cookie:  equal for both events of a renamed file
  * @inode:   its number, if the event has the file
- * @name:    in the directory, as far as there is room; "" of the file or directory itself
+ * @name:    in the directory, truncated to fit; "" for the watched file or directory itself
  */
 struct syscript_file {
 	__u32 mask;
@@ -76,9 +76,9 @@ struct syscript_file {
  */
 
 /**
- * struct syscript_timer - a time that has come
- * @number: how many came before it
- * @now:    ns, since some time; as precise as the kernel's tick
+ * struct syscript_timer - an expiry of the timer
+ * @number: number of earlier expiries
+ * @now:    ns since an unspecified time; as precise as the kernel's tick
  */
 struct syscript_timer {
 	__u64 number;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * System call scripting: structures that the functions of fs.* write to memory,
- * the same in both backends.  syscript(7) has the functions.
+ * System call scripting: structures that the functions of fs.* write to memory, the same in both
+ * backends. syscript(7) describes the functions.
  */
 #ifndef _UAPI_SYSCRIPT_FILES_H
 #define _UAPI_SYSCRIPT_FILES_H
@@ -26,7 +26,7 @@ struct syscript_time {
  * @mode:       type and permissions
  * @nlink:      hard links
  * @uid, @gid:  as the calling process sees them
- * @dev, @rdev: the device it is on, and that it is; as in struct stat
+ * @dev, @rdev: the device that it is on, and the device that it is; as in struct stat
  * @atime, @btime, @ctime, @mtime: access, creation, change of the attributes,
  *              change of the data
  */
@@ -51,11 +51,11 @@ struct syscript_stat {
 
 /**
  * struct syscript_dirent - an entry of a directory, with its file's attributes
- * @reclen:  bytes to the next one, a multiple of 8
- * @namelen: of @name, without the NUL
- * @type:    DT_*, as the directory has it; may be DT_UNKNOWN
- * @error:   0, or -errno: why @stat is empty.  -ENOENT: the file disappeared
- *           before its attributes were looked up
+ * @reclen:  bytes to the next entry, a multiple of 8
+ * @namelen: length of @name, without the NUL
+ * @type:    DT_*, as stored in the directory; may be DT_UNKNOWN
+ * @error:   0, or -errno, and @stat is empty.  -ENOENT: the file disappeared before its
+ *           attributes were looked up
  * @stat:    as statx(2) with AT_SYMLINK_NOFOLLOW and AT_NO_AUTOMOUNT.  Where
  *           @mask lacks STATX_INO, @ino is the directory's
  * @name:    ends with a NUL
@@ -75,12 +75,12 @@ struct syscript_dirent {
  * struct syscript_file - one file of a batch: fs.stat_files(), fs.read_files(),
  *                        fs.write_files(), fs.open_files()
  * @path:   address of its name, relative to the batch's directory
- * @data:   address of the buffer to read or write; of a struct syscript_stat, which
- *          may be 0 for open_files()
- * @size:   bytes there, for read_files() and write_files(), which move up to
- *          1 MiB at a time
- * @result: out: bytes read or written, less than @size where a signal or a limit
- *          came first; the new descriptor, or 0; or -errno
+ * @data:   address of the buffer to read or write; or of a struct syscript_stat, for open_files()
+ *          optional (0)
+ * @size:   size of the buffer, for read_files() and write_files(), which transfer up to 1 MiB at
+ *          a time
+ * @result: out: bytes read or written, less than @size if a signal or a limit came first; or the
+ *          new descriptor; or 0; or -errno
  */
 struct syscript_file {
 	__u64 path;
@@ -90,18 +90,18 @@ struct syscript_file {
 };
 
 /*
- * In masks of fs.readdirplus(), fs.stat_entries(), fs.stat_files() and fs.open_files(),
- * with STATX_*: extended attributes to ask for.  In the mask of the result each means that
- * the calls that a program would make, through the same path, find none (ENODATA,
- * EOPNOTSUPP).  A missing bit means nothing: make the call.  None is set if
- * seccomp or a tracer watches the process's calls.
+ * In masks of fs.readdirplus(), fs.stat_entries(), fs.stat_files() and fs.open_files(), with
+ * STATX_*: extended attributes to ask for. In the mask of the result a bit means that the file
+ * lacks the attribute: the named call by the same path would fail (ENODATA, EOPNOTSUPP). A
+ * missing bit means that this is unknown: make the call. No bit is set if seccomp or a tracer
+ * watches the process's calls.
  */
 #define SYSCRIPT_NO_ACL		0x10000000U	/* getxattr(2): system.posix_acl_access, */
-						/* and of a directory _default */
+						/* and for a directory _default */
 #define SYSCRIPT_NO_LABEL	0x20000000U	/* getxattr(2): security.selinux */
-#define SYSCRIPT_NO_XATTR	0x40000000U	/* listxattr(2): an empty list */
+#define SYSCRIPT_NO_XATTR	0x40000000U	/* listxattr(2): the list is empty */
 
 /* fs.readdirplus(), flags */
-#define SYSCRIPT_DOTS		(1 << 0)	/* "." and ".." as well */
+#define SYSCRIPT_DOTS		(1 << 0)	/* include "." and ".." */
 
 #endif /* _UAPI_SYSCRIPT_FILES_H */

@@ -12,23 +12,20 @@
  *
  * all little-endian.  A call of the image calls function 0.
  *
- * An image with IMAGE_EXTENDS adds functions to another one, its base, which does not
- * extend any itself: functions, entries of the table and instructions of the two have
- * one numbering, the base's first.  A run uses both.  Function 0 is the base's; the
- * extension's header describes the stack.  Frames and jumps stay within one image;
- * the table's entries may name functions of both.
+ * An image with IMAGE_EXTENDS adds functions to another image, its base, which is not itself an
+ * extension. Functions, table entries and instructions of both are numbered together, the base's
+ * first. A run uses both images. Function 0 is the base's; the extension's header describes the
+ * stack. Frames and jumps stay within one image; table entries may name functions of both.
  *
  * Instructions are BPF's, version 4 (RFC 9669), with these differences:
  *
- *   memory     There is the arena and nothing else: 2^arena_shift bytes, mapped
- *              into the process at a multiple of its size, so that an address
- *              means the same to the program, to its process and to system
- *              calls.  An access goes to ((base register mod size) + offset),
- *              and so, whatever the register holds, into the arena or one of
- *              the guards of IMAGE_GUARD bytes before and after it, which hold
- *              no data that lasts.  Atomic operations round the address down to
- *              their size.  Base and offset of an access by r10 have to lie in
- *              the function's frame.
+ *   memory     Only the arena: 2^arena_shift bytes, mapped into the process at a multiple of its
+ *              size, so that an address means the same to the program, to its process and to
+ *              system calls.  An access goes to ((base register mod size) + offset), and so,
+ *              whatever the register holds, into the arena or one of the guards of IMAGE_GUARD
+ *              bytes before and after it, which hold no data that lasts.  Atomic operations round
+ *              the address down to their size.  Base and offset of an access by r10 have to lie
+ *              in the function's frame.
  *   LD_IMM64   with src 1: imm is an offset in the arena, and the register gets
  *              its address.  Values of src other than 0 and 1 do not exist.
  *   r10        the address of the end of the frame of func.frame bytes.  Frames
@@ -39,13 +36,13 @@
  *              the result is in r0, as -errno for errors, and r1 to r5 become 0.
  *              Or imm is IMAGE_FUNCTION + the number of a function that the calling
  *              subsystem offers the program: the same, with r1 to r5.
- *   CALLX      (0x8d) the function that table[dst] names.  In a run of both images the
- *              table is that of both, so a base reaches an extension's functions.
- *              table[0] is no function, so that 0 can stand for none.
+ *   CALLX      (0x8d) the function that table[dst] names.  In a run of both images the tables
+ *              are joined, so a base reaches an extension's functions.  table[0] is never a
+ *              function, so that 0 can mean none.
  *   excluded   packet access (LD_ABS, LD_IND); atomic and, or and xor that fetch
  *
- * A register that was never written holds 0, or what an earlier instruction left
- * in it: nothing that the program could not have computed.
+ * A register that was never written holds 0, or a value of an earlier instruction: never one that
+ * the program could not have computed.
  */
 #ifndef _UAPI_SYSCRIPT_IMAGE_H
 #define _UAPI_SYSCRIPT_IMAGE_H
@@ -56,8 +53,8 @@
 #define IMAGE_VERSION		2
 
 /*
- * Whose system calls an image makes, as their numbers and structures differ: image_header.machine,
- * the numbers of ELF's e_machine.  IMAGE_MACHINE is the compiler's target.
+ * image_header.machine, by ELF's e_machine: the machine whose system calls an image makes,
+ * because their numbers and structures differ. IMAGE_MACHINE is the compiler's target.
  */
 #define IMAGE_MACHINE_X86_64	62
 #define IMAGE_MACHINE_ARM64	183
@@ -73,38 +70,37 @@
 #define IMAGE_FRAME_MAX		(1U << 15)	/* bytes */
 #define IMAGE_ARENA_SHIFT_MIN	16
 #define IMAGE_ARENA_SHIFT_MAX	30
-/* The arena's address as an image sees it that runs in CONTEXT_ATOMIC. */
+/* The arena's address as seen by an image that runs in CONTEXT_ATOMIC. */
 #define IMAGE_ATOMIC_USER	(1UL << 40)
-/* As far as a 16-bit offset and 8 bytes reach, in whole pages. */
+/* What a 16-bit offset plus 8 bytes can reach, in whole pages. */
 #define IMAGE_GUARD		(9U << 12)
 
 /* image_header.flags */
 #define IMAGE_CHECKED		(1 << 0)	/* an access outside of the arena ends the run */
-#define IMAGE_EXTENDS		(1 << 1)	/* another image, which was registered before */
+#define IMAGE_EXTENDS		(1 << 1)	/* extends an image registered before */
 #define IMAGE_FLAGS		(IMAGE_CHECKED | IMAGE_EXTENDS)
 
 /**
- * struct image_header - what an image begins with
+ * struct image_header - the beginning of an image
  * @magic:       IMAGE_MAGIC
  * @version:     IMAGE_VERSION
- * @flags:       IMAGE_CHECKED, of an extension as of its base; IMAGE_EXTENDS
+ * @flags:       IMAGE_CHECKED, the same in an extension and its base; IMAGE_EXTENDS
  * @ninsns:      instructions, 1 .. IMAGE_INSNS_MAX
  * @nfuncs:      functions, 1 .. IMAGE_FUNCS_MAX
  * @ntable:      entries of the table, 0 .. IMAGE_TABLE_MAX
- * @arena_shift: the arena has 2^arena_shift bytes; of an extension as of its base
+ * @arena_shift: the arena has 2^arena_shift bytes; the same in an extension and its base
  * @machine:     IMAGE_MACHINE of the machine that it runs on
- * @stack_end:   where the stack ends, in bytes from the arena's start; frames
- *               are taken from there downwards
+ * @stack_end:   the end of the stack, in bytes from the arena's start; frames are allocated
+ *               downwards from there
  * @stack_size:  its size in bytes, at most @stack_end
  * @native_size: bytes of the machine's stack for return addresses and saved
  *               registers, at most 40 for each nested call; 0 for
  *               IMAGE_NATIVE_DEFAULT
- * @stop:        0, or the offset of an 8-byte word in the arena.  If a signal or the
- *               wall-clock limit is to end a run, and the program may be called again
- *               after it, the word becomes 1 and the run has IMAGE_STOP_TIME to end
- *               by itself in good order.  Its system calls fail with EINTR, and where
- *               an extension's own function is due for a look at the clock, the
- *               innermost IMAGE_CALL_TRY under way returns IMAGE_STOPPED
+ * @stop:        0, or the offset of an 8-byte word in the arena.  When a signal or the wall-clock
+ *               limit is about to end a run, and the program may be called again, the word
+ *               becomes 1 and the run has IMAGE_STOP_TIME to end by itself. Its system calls fail
+ *               with EINTR; and when fuel runs out in a function of the extension, the innermost
+ *               active IMAGE_CALL_TRY returns IMAGE_STOPPED
  */
 struct image_header {
 	__u32 magic;
@@ -210,8 +206,7 @@ struct image_insn {
 #define INSN_CMPXCHG		0xf1
 
 /*
- * insn.src of LD_IMM64 and of CALL.  After a function of another image has returned,
- * r1 to r5 are undefined.
+ * insn.src of LD_IMM64 and of CALL. A call of another image's function leaves r1 to r5 undefined.
  */
 #define INSN_ARENA		1
 #define INSN_LOCAL		1
@@ -222,13 +217,13 @@ struct image_insn {
 /*
  * insn.imm of a CALL with src 0, below IMAGE_SYSCALL:
  *
- *   IMAGE_CALL_SYSCALL  the system call with number r1 and the six arguments at
- *                       r2: for numbers that only the run knows
- *   IMAGE_CALL_TRY      calls the function that table[r1] names with r2 as its first
- *                       argument, and as its second; r3 to r5 stay.  r0: what it
- *                       returned, or what was thrown
- *   IMAGE_CALL_THROW    ends the innermost IMAGE_CALL_TRY under way; it returns
- *                       r1.  r6 to r10 are the caller's again
+ *   IMAGE_CALL_SYSCALL  the system call with number r1 and the six arguments at r2: for
+ *                       numbers computed at run time
+ *   IMAGE_CALL_TRY      calls the function that table[r1] names with r2 as its first and second
+ *                       argument, and r3 to r5 unchanged. r0: the value that it returned, or that
+ *                       was thrown
+ *   IMAGE_CALL_THROW    ends the innermost active IMAGE_CALL_TRY, which returns r1.  r6 to r10
+ *                       are the caller's again
  *   IMAGE_CALL_ABORT    ends the run, with r1 in the text
  *   IMAGE_CALL_BATCH    batch r1, whose structure is at r2: linux/syscript_image_batch.h
  */
@@ -240,12 +235,12 @@ struct image_insn {
 
 /* r1 of IMAGE_CALL_ABORT, in programs for subsystems with known line numbers. */
 enum image_reason {
-	IMAGE_NIL = 1,		/* where a value is needed */
-	IMAGE_ZERO,		/* a division by it */
+	IMAGE_NIL = 1,		/* nil where a value is needed */
+	IMAGE_ZERO,		/* division by zero */
 	IMAGE_RANGE,		/* a number beyond 2^53 */
-	IMAGE_ERROR,		/* as the program says */
-	IMAGE_TABLE,		/* that no longer exists */
-	IMAGE_INDEX,		/* beyond an array that is written to */
+	IMAGE_ERROR,		/* error() of the program */
+	IMAGE_TABLE,		/* use of an object that no longer exists */
+	IMAGE_INDEX,		/* a write beyond an array */
 };
 
 #define IMAGE_SYSCALL		0x1000

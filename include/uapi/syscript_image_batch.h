@@ -4,10 +4,10 @@
  * connections, frames) for images, with r1 one of enum image_batch and r2 the address of its
  * structure.
  *
- * The structure is in the arena and read once: what other threads or the process write
- * there later changes nothing.  All addresses in it are the process's, in the arena or
- * not; if nothing is there, the result is -EFAULT.  r0 is the result of the functions
- * there, or -errno; -ENOSYS: there is no such batch.
+ * The structure is in the arena and read once: later writes of other threads or the process have
+ * no effect. All addresses in it are the process's, in the arena or outside; unmapped addresses
+ * give -EFAULT. r0 is the result of the function in kernel/fs or kernel/net, or -errno; -ENOSYS:
+ * there is no such batch.
  *
  * Types are those of C: programs for the engine include this, too.
  */
@@ -15,51 +15,51 @@
 #define _UAPI_SYSCRIPT_IMAGE_BATCH_H
 
 /*
- *   PENDING   no structure.  1: a signal waits for the end of the run
+ *   PENDING   no structure.  1: a signal is pending, and waits for the run to end
  *   STAT, READ, WRITE, OPEN
- *             struct image_batch_files.  How many were done: core/fs/files.h
+ *             struct image_batch_files.  The number of files done: core/fs/files.h
  *   ENTRIES   struct image_batch_entries.  0: core/fs/readdirplus.h
- *   MESSAGES  struct image_batch_import.  A number above 0 for the imported messages
- *             (core/net/mmsg.h), which nothing in the arena can change; -ENOBUFS:
+ *   MESSAGES  struct image_batch_import.  A handle above 0 of the imported messages
+ *             (core/net/mmsg.h), which writes to the arena cannot change; -ENOBUFS:
  *             no memory, or too many
- *   FORGET    r2: such a number, which is free from now on.  0 or -ENOENT
+ *   FORGET    r2: such a handle, which is freed.  0 or -ENOENT
  *   RECEIVE, SEND
- *             struct image_batch_messages.  How many messages; -ENOENT: @messages is
- *             not such a number
+ *             struct image_batch_messages.  The number of messages; -ENOENT: @messages is
+ *             not such a handle
  *   COPY_IN, COPY_OUT
  *             struct image_batch_copy.  0; -EFAULT, -EINVAL
- *   ACCEPT    struct image_batch_accept.  How many connections: core/net/accept.h
+ *   ACCEPT    struct image_batch_accept.  The number of connections: core/net/accept.h
  *   READ_FILE struct image_batch_file.  The bytes read: core/fs/files.h
  *
- * Frames of a device, by ports, which core/net/frames.h describes.  The frames are the
- * kernel's: a program has copies, and says which of them are to be sent, with which bytes.
+ * Frames of a device, by ports, which core/net/frames.h describes.  The frames are in kernel
+ * memory: a program has copies, and says which frames are to be sent, with which bytes.
  *
  *   FRAMES_OPEN
- *             struct image_batch_open.  A number above 0 for the port of a socket: the same
- *             for the same descriptor, as long as the program lives
+ *             struct image_batch_open.  A number above 0 for the port of a socket: always the
+ *             same number for the same descriptor
  *   FRAMES_STATE, FRAMES_QUEUE, FRAMES_WRITE, FRAMES_FLUSH, FRAMES_RECEIVE
- *             struct image_batch_port.  -EBADF: no such port.  First, what @out says is
- *             done with frames that were received before: WRITE changes them, the others
- *             queue them to be sent by @port.  Then FLUSH sends what @port has queued, and
- *             RECEIVE drops what has become old, sends, and receives: how many, 0 or -errno,
- *             as frames_flush() and frames_receive().  The others return 0
+ *             struct image_batch_port.  -EBADF: no such port.  First, each processes the
+ *             received frames at @out: WRITE changes them, the others queue them to be sent
+ *             by @port.  Then FLUSH sends the queue of @port, and RECEIVE drops the frames of
+ *             the last receive, sends, and receives: they return the number or -errno as
+ *             frames_flush() and frames_receive().  The others return 0
  *   FRAMES_FETCH
- *             struct image_batch_fetch.  Copies the frames of a port, with records: how many;
- *             -EBADF, -ENOBUFS (@size is too small), -EINVAL (not in the arena)
+ *             struct image_batch_fetch.  Copies the frames of a port, with records: their
+ *             number; -EBADF, -ENOBUFS (@size is too small), -EINVAL (not in the arena)
  *   FRAMES_BUILD, FRAMES_GROW
- *             struct image_batch_place.  BUILD: a new frame without bytes, its place, or
+ *             struct image_batch_place.  BUILD makes a frame of length 0: its index, or
  *             -errno as frames_build(); GROW: 0, or -errno as frames_grow()
  *   FRAMES_KEEP, FRAMES_DROP
- *             r2: a port, whose frames outlive this run if it succeeds, or do not.  0 or
- *             -EBADF
+ *             r2: a port, whose frames live on after this run if it succeeds (KEEP), or not
+ *             (DROP).  0 or -EBADF
  *   FRAMES_COPY_OUT, FRAMES_REPLY
- *             struct image_batch_slots.  Datagrams to and from memory of the process: how
- *             many; -EFAULT, -EBADF, -EINVAL
+ *             struct image_batch_slots.  Copies datagrams to and from memory of the process:
+ *             their number; -EFAULT, -EBADF, -EINVAL
  *
- *   USE       struct image_batch_use.  Memory for that part of an arena that is a mapping of
- *             the device: 0; -ENOMEM: none, or not for all of it; -EINVAL.  What has no
- *             memory yet can be written, and reads as anything that the program has written
- *             to such places.  Other arenas have memory for all of it
+ *   USE       struct image_batch_use.  Allocates that part of an arena that is a mapping of
+ *             the device: 0; -ENOMEM: not, or not all of it; -EINVAL.  Unallocated memory can
+ *             be written, and reads as anything that the program has written to unallocated
+ *             memory.  Other arenas are always allocated
  */
 enum image_batch {
 	IMAGE_BATCH_PENDING = 1,
@@ -95,11 +95,11 @@ struct image_batch_file {
 
 /**
  * struct image_batch_entries - struct readdirplus
- * @to: where the records are to be written: @room bytes at most
+ * @to: destination of the records, @room bytes at most
  * @used, @n, @taken, @end, @start: out
  *
- * If @to cannot be written to, the entries have been read nevertheless; the directory's
- * position was @start before.
+ * If writing to @to fails, the directory's position has advanced nevertheless; it was @start
+ * before.
  */
 struct image_batch_entries {
 	int fd;
@@ -112,7 +112,7 @@ struct image_batch_entries {
 
 /**
  * struct image_batch_import - struct mmsghdr[n] at @addr, to receive into
- * @wrong: out, for an error: which message, from 1; for -EFAULT, the address
+ * @wrong: out, on error: number of the message, from 1; for -EFAULT, the address
  *
  * -E2BIG: more than MMSG_IOV buffers; -EOPNOTSUPP: control data; -EINVAL: a negative
  * msg_namelen, or not 1 to MMSG_MAX messages.
@@ -123,16 +123,16 @@ struct image_batch_import {
 	unsigned long wrong;
 };
 
-/* struct mmsg_call; @messages: to receive into, or with the addresses to send to, or 0 */
+/* struct mmsg_call; @messages: handle of slots to receive into, or of addresses to send to; or 0 */
 struct image_batch_messages {
 	unsigned long addr;
 	int fd;
 	unsigned int n, flags, messages;
 };
 
-#define IMAGE_MESSAGES_MAX	64	/* of a program, at once */
+#define IMAGE_MESSAGES_MAX	64	/* handles that a program may have at once */
 
-/* @n bytes, IMAGE_COPY_MAX at most, between @here in the arena and @there in the process */
+/* copies @n bytes, IMAGE_COPY_MAX at most, between @here in the arena and @there in the process */
 struct image_batch_copy {
 	unsigned long here, there, n;
 };
@@ -151,25 +151,24 @@ struct image_batch_accept {
 	unsigned int n, flags;
 };
 
-/* @take: 0, 1: from the device's stack, 2: those that it would not filter.  @all: not 0 */
+/* @take: 0: copies; 1: taken from the device's stack; 2: only those it would not filter */
 struct image_batch_open {
 	int fd;
 	unsigned int take, all;
 };
 
 /**
- * struct image_batch_out - a frame that was received, or built, with its new bytes
- * @at:    where they are in the arena
- * @len:   how many
- * @port:  it is one of this port's
- * @place: which, from 0
- * @udp:   0, or where the header of its UDP datagram is: 34 or 54; the headers before it
- *         have no options
- * @reply: not 0: it becomes the reply to that datagram, with the payload that is there
- * @sum_start, @sum_at: 0, or where the bytes begin whose checksum is still to be completed,
- *         and where the checksum is: as it was received, or UDP's after such headers
+ * struct image_batch_out - a received or built frame, with its new bytes
+ * @at:    address of the bytes in the arena
+ * @len:   number of bytes
+ * @port:  the port that it belongs to
+ * @place: its index, from 0
+ * @udp:   0, or the offset of its UDP header, 34 or 54, after headers without options
+ * @reply: not 0: it becomes the reply to that datagram, with its present payload
+ * @sum_start, @sum_at: 0, or the beginning of the bytes whose checksum is to be completed, and
+ *                      the position of the checksum: as received, or UDP's after such headers
  *
- * One that is not as it should be is ignored.
+ * Invalid entries are ignored.
  */
 struct image_batch_out {
 	unsigned long at;
@@ -181,11 +180,11 @@ struct image_batch_out {
 /**
  * struct image_batch_port - a call on a port
  * @port:    its number
- * @n:       frames at @out, struct image_batch_out[n], 64 at most
+ * @n:       number of frames at @out, struct image_batch_out[n], 64 at most
  * @max, @timeout, @enough, @hold: of a receive, struct frames_wait
  * @waiting: out: frames that wait for the next flush
- * @batch:   out: changes when the received frames are others, or gone
- * @bytes:   out, RECEIVE: what FETCH wants room for
+ * @batch:   out: changes when the received frames are replaced or dropped
+ * @bytes:   out, RECEIVE: bytes that FETCH needs
  */
 struct image_batch_port {
 	unsigned long out;
@@ -199,15 +198,15 @@ struct image_batch_port {
 
 /**
  * struct image_batch_frame - a copy of a frame: the first fields are struct frame's
- * @at:      of its bytes; 0: it is not here any more
- * @len:     how many
- * @room:    as many as may be there before it has to grow
- * @vlan:    the tag that the device took out, its protocol in the upper half, or 0
- * @sum, @sum_start, @sum_at: what is known of its checksum
+ * @at:      address of its bytes; 0: the frame is gone
+ * @len:     number of bytes
+ * @room:    number of bytes that it can have before it must grow
+ * @vlan:    the VLAN tag that the device removed, with its protocol in the upper half; or 0
+ * @sum, @sum_start, @sum_at: the state of its checksum
  * @udp, @payload_len: 0
- * @found, @found_len: 0, or the offset of its UDP header and the payload's length, if it is
- *           a whole datagram with right checksums
- * @slot:    bytes that are its own at @at
+ * @found, @found_len: 0, or the offset of its UDP header and the payload's length, if it is a
+ *                     whole datagram with correct checksums
+ * @slot:    bytes reserved for it at @at
  * @changed: 0
  */
 struct image_batch_frame {
@@ -219,15 +218,15 @@ struct image_batch_frame {
 	unsigned short found, found_len, slot, changed;
 };
 
-#define IMAGE_FRAME_SLOT	512	/* at least; a longer frame has its length and a few */
+#define IMAGE_FRAME_SLOT	512	/* the least; longer frames get more */
 
-/* @records: struct image_batch_frame[64]; @bytes: of their contents, @size bytes of room */
+/* @records: struct image_batch_frame[64]; @bytes: destination of the contents, of @size bytes */
 struct image_batch_fetch {
 	unsigned long records, bytes, size;
 	unsigned int port;
 };
 
-/* @room: for how many bytes; out: for how many there is room now, without growing again */
+/* @room: in: bytes needed; out: bytes that it can have without growing again */
 struct image_batch_place {
 	unsigned int port, place, room;
 };

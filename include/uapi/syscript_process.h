@@ -2,9 +2,9 @@
 /*
  * Programs that processes call, by name: SYSCRIPT_IOC_INVOKE.  For programs.
  *
- * The first function of a program is called with the address of a struct
- * syscript_arguments, in the program's memory, which is its own until it returns.  Its
- * return value, any number, is the call's result.
+ * The first function of a program is called with the address of a struct syscript_arguments in
+ * the program's memory, which only this call uses until it returns. Its return value, any number,
+ * is the call's result.
  */
 #ifndef _UAPI_SYSCRIPT_PROCESS_H
 #define _UAPI_SYSCRIPT_PROCESS_H
@@ -15,11 +15,11 @@
 #define SYSCRIPT_PROCESS_DATA_MAX	256
 
 /**
- * struct syscript_arguments - a call's
- * @nargs: how many were given
- * @len:   bytes of text or other data that were given
- * @args:  numbers, and then zeros
- * @data:  of @len bytes as many as the program asks for (syscript_copies), and then zeros
+ * struct syscript_arguments - the arguments of a call
+ * @nargs: number of arguments given
+ * @len:   bytes of data given
+ * @args:  numbers, then zeros
+ * @data:  as many of the @len bytes as the program asks for (syscript_copies), then zeros
  */
 struct syscript_arguments {
 	__u32 nargs;

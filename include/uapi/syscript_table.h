@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * Hash tables of programs for subsystems: state per key, such as a source address, in
+ * Hash tables for programs of subsystems: a value for each key, such as a source address, in
  * memory of a fixed size.
  *
  *	SYSCRIPT_TABLE(sources, __u32, struct bucket, 1024, 60000);
  *
- * is a table of 1,024 entries, each of which expires when no call has found it for
- * 60,000 ms.  It is in the program's own memory, which is charged to the user who loads
- * the program, and is empty whenever the program is loaded.
+ * is a table of 1,024 entries. An entry expires when no call has found it for 60,000 ms. The
+ * table is in the program's memory, which is charged to the user who loads the program, and is
+ * empty whenever the program is loaded.
  *
  *   table_find(table, key)    the address of the key's value, or NULL
- *   table_add(table, key)     the same, with a value of zeros if there was none
+ *   table_add(table, key)     as table_find(), but adds a value of zeros if there was none
  *   table_delete(table, key)  1, or 0 if there was none
  *
- * All CPUs may call them at once.  They find the same value, so the program changes it
- * by atomic operations (__sync_fetch_and_add()).  An entry has eight possible places, by a
- * secret hash of its key that changes whenever a program is loaded: senders of packets
- * cannot choose keys that share them.  If all eight are taken, the entry that has not
- * been found for longest is replaced, and @evicted counts it.  A call that still has the
- * address of the replaced value writes to the new one.
+ * All CPUs may call these functions at once. They find the same value, so programs must change it
+ * by atomic operations (__sync_fetch_and_add()). An entry has eight possible slots, by a secret
+ * hash of its key that changes whenever a program is loaded, so that senders of packets cannot
+ * choose colliding keys. If all eight are taken, the least recently found entry is replaced, and
+ * @evicted counts it. A call that still has the address of the replaced value writes to the new
+ * value.
  *
- * For programs without these declarations: NULL and addresses are returned in r0.
+ * For programs in other languages: addresses and NULL are returned in r0.
  */
 #ifndef _UAPI_SYSCRIPT_TABLE_H
 #define _UAPI_SYSCRIPT_TABLE_H
@@ -34,13 +34,13 @@
 /**
  * struct syscript_table - a table, at an address divisible by 8
  * @entries:    a power of 2, from 8 on
- * @key_size:   bytes of a key, 1 .. 64; all of them count, padding of structures as well
+ * @key_size:   bytes of a key, 1 .. 64; all are compared, padding of structures as well
  * @value_size: bytes of a value, 0 .. 1,024
- * @age:        ms after which an entry expires if no call has found it; 0: never
- * @sets:       the address of its entries / 8 sets, divisible by 8.  A set is eight words
- *              for the kernel, zero at first, and then eight entries: a key and a value,
- *              each with zeros up to a multiple of 8
- * @evicted:    entries replaced by others
+ * @age:        ms without being found after which an entry expires; 0: never
+ * @sets:       the address of its @entries / 8 sets, divisible by 8. A set has eight words for
+ *              the kernel, initially zero, followed by eight entries: a key and a value, each
+ *              padded with zeros to a multiple of 8
+ * @evicted:    number of entries that were replaced
  */
 struct syscript_table {
 	__u32 entries;
