@@ -5,8 +5,8 @@
 LIB_VERSION := $(shell sed -n 's/^\#define SYSCRIPT_VERSION_[A-Z]*[^0-9]*//p' lib/syscript.h | paste -sd.)
 LIB_SOVERSION := 0
 
-# The parts of the core and of the engines that run in both places, and those that
-# are written for a process.
+# The parts of the core and of the engines that the module has, too, and the parts for
+# processes only.
 LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/programs/*.c core/user/*.c engine/luajit/user/*.c) \
 	core/program.c core/request.c core/net/frame.c core/net/frames_slots.c core/net/mmsg_import.c engine/luajit/engine.c \
 	$(addprefix engine/confined/,check.c fuel.c live.c jit.c arch/x86/jit_x86.c verify.c verify_step.c \
@@ -20,7 +20,7 @@ LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(UAPI:include/uapi/%=$(BUILD)/include/linux/%)
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
-# What a program of this tree needs to be compiled and linked with the library.
+# Flags for programs of this tree that are compiled and linked with the library.
 LIB_CFLAGS := -I$(BUILD)/include
 LIB_LIBS := $(BUILD)/libsyscript.a -lm -lpthread
 
@@ -33,7 +33,7 @@ LUA_COLD := $(BUILD)/lib/lua_cold.o $(BUILD)/analyzed/lib/lua_cold
 $(LUA_COLD): private LIB_BUILD_CFLAGS += -I$(BUILD)/lua-runtime
 $(LUA_COLD): $(BUILD)/gen/constants.inc $(BUILD)/lua-runtime/struct.inc $(BUILD)/lua-runtime/types.inc
 
-# Where lua.image will be, and nowhere else: it is compiled again for another place.
+# The library reads lua.image only from LIBDIR, so another LIBDIR recompiles this.
 $(BUILD)/lib/lua_image.o: private LIB_BUILD_CFLAGS += -DLIBDIR='"$(LIBDIR)"'
 $(BUILD)/lib/lua_image.o: $(BUILD)/gen/libdir
 $(BUILD)/gen/libdir: libdir-is-given
@@ -50,7 +50,7 @@ $(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
 $(BUILD)/include/syscript_queue.h: lib/syscript_queue.h
 $(BUILD)/include/syscript_programs.h: lib/syscript_programs.h
 $(UAPI:include/uapi/%=$(BUILD)/include/linux/%): $(BUILD)/include/linux/%: include/uapi/%
-# All that is compiled comes after these: here, what it is compiled with.
+# Every compilation depends on these headers, so the compiler is installed before them.
 $(LIB_HEADERS): | $(BUILD)/deps/build.ready
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
@@ -81,7 +81,7 @@ $(BUILD)/gen/queue.inc: lib/batch/queue.lua
 
 $(BUILD)/lib/batch/queue.o: $(BUILD)/gen/queue.inc
 
-# One object, so that only the public names are left for programs to clash with.
+# One object, so that only the public names can clash with a program's.
 $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
 	$(call say,LD)
 	$(Q)$(LD) -r -o $@ $(LIB_OBJ) --whole-archive $(LIB_ENGINE) --no-whole-archive
@@ -108,7 +108,7 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 LIBDIR_BUILT = $(file <$(BUILD)/gen/libdir)
-# What is there, for where it is installed now.
+# Rebuilds what was built for another LIBDIR.
 .PHONY: built-for-libdir
 built-for-libdir:
 	$(if $(filter-out $(LIBDIR),$(LIBDIR_BUILT)),+$(Q)$(MAKE) -s lib cli LIBDIR=$(LIBDIR))
@@ -136,9 +136,9 @@ install-lib: built-for-libdir
 		lib/libsyscript.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 	$(Q)chmod 0644 $(DESTDIR)$(LIBDIR)/pkgconfig/libsyscript.pc
 
-# gcc follows each path through the library, but for LuaJIT's engine, which ends by longjmp().
-# gcc 12 takes memory for lost that is returned by one of its members, and copied structures
-# for never written.
+# gcc -fanalyzer on the library, except LuaJIT's engine, which uses longjmp().  gcc 12 reports
+# memory that is returned through one of its members as lost, and copied structures as
+# uninitialised.
 ANALYZED := $(patsubst %.c,$(BUILD)/analyzed/%,$(filter-out engine/luajit/%,$(LIB_SRC)))
 .PHONY: lint-analyzer
 lint-analyzer: $(ANALYZED)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See choose.h. */
+/*
+ * Implements choose.h: a script runs on the first engine and backend that take it, of those that
+ * options and environment allow.
+ */
 #include <errno.h>
 #include <linux/syscript_image.h>
 #include <stdio.h>
@@ -15,9 +18,9 @@
 #include "user/tools.h"
 #include "user/user.h"
 
-/* -- What is asked for -------------------------------------------------------------- */
+/* -- What the caller asks for -------------------------------------------------------- */
 
-/* AUTO turned into what the environment says.  Returns a backend or -EINVAL. */
+/* Replaces AUTO by the environment's choice. Returns a backend or -EINVAL. */
 static int choose_backend(enum syscript_backend backend)
 {
 	const char *env;
@@ -35,7 +38,7 @@ static int choose_backend(enum syscript_backend backend)
 	return -EINVAL;
 }
 
-/* The same for engines: a number of options.engine, 0 for any of Lua's, or -EINVAL. */
+/* As above for engines: a value for options.engine, 0 for any engine of Lua, or -EINVAL. */
 static int choose_engine(unsigned int engine)
 {
 	const char *env;
@@ -100,7 +103,7 @@ static int register_in_kernel(struct syscript_register *reg, bool may_move)
 	return ret;
 }
 
-/* Lua on the confined engine: @format says where, as lua_host.h has it. */
+/* Registers Lua on the confined engine; @format selects the backend, see lua_host.h. */
 static int register_confined(const struct syscript_register *reg, unsigned int format)
 {
 	struct syscript_register confined = *reg;
@@ -110,7 +113,7 @@ static int register_confined(const struct syscript_register *reg, unsigned int f
 	return user_register(&confined);
 }
 
-/* These refuse scripts of any engine: scripts are switched off, or the thread is watched. */
+/* Errors for scripts of any engine: scripts are switched off, or the thread is watched. */
 static bool refuses_all(int err)
 {
 	return err == -EOPNOTSUPP || err == -ESHUTDOWN;
@@ -135,7 +138,7 @@ static const char *luajit_text(int err)
 	return syscript_strerror(err);
 }
 
-/* LuaJIT's engine, which was asked for, has refused it. */
+/* LuaJIT's engine was requested, and has refused the script. */
 static int tell_luajit(const struct syscript_register *reg, int luajit)
 {
 	if (reg->error_len && !*text_of(reg))
@@ -143,7 +146,7 @@ static int tell_luajit(const struct syscript_register *reg, int luajit)
 	return luajit;
 }
 
-/* Both have refused it. */
+/* Both engines have refused the script. */
 static int tell_both(const struct syscript_register *reg, int luajit, int confined)
 {
 	char why[RUN_ERROR_LEN] = "";
@@ -156,7 +159,7 @@ static int tell_both(const struct syscript_register *reg, int luajit, int confin
 	return confined;
 }
 
-/* The backend is given, and with it that it is to be no other. */
+/* The caller has chosen the backend, so no other backend is tried. */
 static int register_kernel(const struct choice *choice, struct syscript_register *reg)
 {
 	int ret = register_in_kernel(reg, false), confined;
@@ -169,9 +172,9 @@ static int register_kernel(const struct choice *choice, struct syscript_register
 	return device_unavailable(confined) ? tell_both(reg, ret, confined) : confined;
 }
 
-/* -- Where it can be ---------------------------------------------------------------- */
+/* -- Trying backends ----------------------------------------------------------------- */
 
-/* In the process after all, with the reason where syscript_error() finds it. */
+/* Registers in the process, and keeps the kernel's reason where syscript_error() finds it. */
 static int register_after(struct syscript_register *reg)
 {
 	char why[RUN_ERROR_LEN] = "";
@@ -217,9 +220,9 @@ int choose_register(const struct choice *choice, struct syscript_register *reg)
 	return register_kernel(choice, reg);
 }
 
-/* -- Whether it can be -------------------------------------------------------------- */
+/* -- Availability --------------------------------------------------------------------- */
 
-/* Does the kernel's confined engine take images of this thread? */
+/* Does the kernel's confined engine accept images of this thread? */
 static int probe_engine(void)
 {
 	static const struct {
@@ -243,7 +246,7 @@ static int probe_engine(void)
 	return device_register(&reg);
 }
 
-/* With Lua's runtime installed it runs scripts: its own registration would take far longer. */
+/* If Lua's runtime is installed, the engine runs scripts: to register one would take far longer. */
 static bool probe_confined(void)
 {
 	const struct cosy_file *file;
@@ -251,7 +254,7 @@ static bool probe_confined(void)
 	return !probe_engine() && !lua_image(&file, NULL, 0);
 }
 
-/* By a script that is checked only. */
+/* Tests by a script with SYSCRIPT_CHECK. */
 static int probe_script(enum syscript_backend backend)
 {
 	static const char source[] = "function run() end";
@@ -263,7 +266,7 @@ static int probe_script(enum syscript_backend backend)
 		.name = "probe",
 	};
 
-	/* A cold start may be slow; the module's bound on limits may be low. */
+	/* The first start may be slow, and the module's maximum for limits may be low. */
 	if (backend == SYSCRIPT_BACKEND_USER)
 		reg.time_limit = USER_TIME_MAX;
 	return choose_register(&choice, &reg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Which engine a script gets, and where. */
+/* Chooses the engine and the backend of a script. */
 #ifndef LIB_CHOOSE_H
 #define LIB_CHOOSE_H
 
@@ -9,9 +9,9 @@
 
 /**
  * struct choice - the choices that a caller leaves open
- * @backend: AUTO: the kernel where it can be used, else the process
- * @engine:  the engine, too: LuaJIT's of the kernel, else the confined one there, else
- *           LuaJIT's in the process
+ * @backend: AUTO: the kernel if it can be used, otherwise the process
+ * @engine:  whether the engine is open, too: LuaJIT in the kernel, otherwise the confined engine
+ *           there, otherwise LuaJIT in the process
  */
 struct choice {
 	enum syscript_backend backend;
@@ -19,30 +19,32 @@ struct choice {
 };
 
 /*
- * Copies a structure that begins with its own size, of a caller that is older or newer: @size
- * bytes here, @size_1 in the first version.  Without @given all is 0.  Returns 0, -EINVAL
- * or -E2BIG.
+ * Copies a structure that begins with its own size, from a caller that may be older or newer than
+ * the library: @size bytes in this version, @size_1 in the first. If @given is NULL, zeroes the
+ * copy. Returns 0, -EINVAL or -E2BIG.
  */
 int sized_copy(void *to, size_t size, size_t size_1, const void *given);
 int options_copy(struct syscript_options *options, const struct syscript_options *given);
 
 /*
- * Sets @choice and @reg->engine from the numbers of struct syscript_options, or, where
- * these leave it open, from the environment.  Returns 0, or -EINVAL with a text.
+ * Sets @choice and @reg->engine from the values in struct syscript_options or, if those are 0,
+ * from the environment.  Returns 0, or -EINVAL with a text.
  */
 int choose(struct choice *choice, struct syscript_register *reg,
 	   enum syscript_backend backend, unsigned int engine, char *error, size_t error_len);
 
-/* Returns the script's fd (with SYSCRIPT_CHECK: 0) or -errno. */
+/* Registers a script. Returns its fd (with SYSCRIPT_CHECK: 0) or -errno. */
 int choose_register(const struct choice *choice, struct syscript_register *reg);
 
-/* May batches be made on the kernel's confined engine, as far as the environment says? */
+/* Does the environment allow batches on the kernel's confined engine? */
 bool choose_batches(void);
 
 /* Can scripts be registered with @backend now?  0 or -errno. */
 int choose_probe(enum syscript_backend backend);
 
-/* A watcher has ended a run in the kernel: it would end the next ones as well. */
+/*
+ * To be called after a watcher has ended a run in the kernel: it would end the next runs as well.
+ */
 void choose_is_watched(void);
 
 #endif /* LIB_CHOOSE_H */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/*
- * See compound.h.
- */
+/* Implements compound.h: loads cosy-cc's files, and registers and calls their images. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -35,7 +33,7 @@ bool file_is_compound(const struct cosy_file *file, size_t left)
 	       !((const char *)file_part(file, file->strings))[file->strings.n - 1];
 }
 
-/* By words: one instruction for all of it is done byte by byte by emulators. */
+/* By words: emulators execute one instruction for the whole copy byte by byte. */
 static void copy_data(char *to, const char *from, size_t n)
 {
 	enum { PIECE = 1024 };
@@ -111,7 +109,7 @@ int compound_info(const struct compound *compound, struct syscript_info *info)
 	return err ?: info->id == compound->id ? 0 : -EBADF;
 }
 
-/* Did a run fail with @err, or was there none?  A thread may come to be watched in both. */
+/* Did a run fail with @err, or was none made? If the thread becomes watched, both are possible. */
 static bool has_run(struct compound *compound, int err)
 {
 	struct syscript_info info;
@@ -124,7 +122,7 @@ static bool has_run(struct compound *compound, int err)
 	return err == -EOPNOTSUPP ? failures != before : failures != 0;
 }
 
-/* See the list in the uapi header. */
+/* The errors are explained in the uapi header. */
 bool compound_has_failed(struct compound *compound, int err, char *error, size_t error_len)
 {
 	struct syscript_text text = {
@@ -136,7 +134,7 @@ bool compound_has_failed(struct compound *compound, int err, char *error, size_t
 			snprintf(error, error_len, "%s", strerrordesc_np(-err));
 		return true;
 	}
-	/* It is no script of this process any more: the program closed it. */
+	/* The descriptor is not a script of this process any more: the program has closed it. */
 	if (err != -EOPNOTSUPP && err != -ESHUTDOWN)
 		compound->registered = false;
 	return false;
@@ -147,7 +145,7 @@ void compound_close(struct compound *compound)
 	struct syscript_info info;
 	int err = compound->registered ? compound_info(compound, &info) : -EBADF;
 
-	/* The program may have closed it, and opened something else. */
+	/* The program may have closed the descriptor, and reused its number. */
 	if (!err || err == -EXDEV)
 		sys_call(close, compound->fd);
 	compound->registered = false;

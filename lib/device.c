@@ -30,7 +30,7 @@ static int request_and_close(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
-/* At @path or, where that may not be opened, at @other. */
+/* Opens @path or, if this process may not open it, @other. */
 static int device_request(const char *path, const char *other, unsigned long request,
 			  void *arg)
 {
@@ -53,7 +53,7 @@ int device_map_arena(void *at, unsigned long size)
 	return ret == (long)at ? 0 : ret < 0 ? ret : -EINVAL;
 }
 
-/* An image that is only checked, and a base of the machine, have none. */
+/* The request returns no descriptor for a checked image, or a base of the machine. */
 static bool gets_descriptor(const struct syscript_register *reg)
 {
 	return !(reg->flags & SYSCRIPT_CHECK) &&
@@ -84,8 +84,8 @@ int device_program(unsigned long request, void *arg)
 }
 
 /*
- * An older module, no script at all, or a filter that knows no lseek(2) and may have
- * made it return anything: unless it was the script's call, none has been made.
+ * The module is older, @fd is not a script, or a seccomp filter has replaced the result of
+ * lseek(2): unless the result shows that the script was called, no call was made.
  */
 int device_call_ioctl(int fd, struct syscript_call *call, long err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* The kernel backend: its devices and the script fds that they give out. */
+/* The kernel backend: its devices, and the script fds that they return. */
 #ifndef LIB_DEVICE_H
 #define LIB_DEVICE_H
 
@@ -10,21 +10,21 @@
 #include "user/sys.h"
 
 #define DEVICE_PATH		"/dev/syscript"		/* for the confined engine */
-#define DEVICE_PATH_LUAJIT	"/dev/syscript-luajit"	/* for any */
+#define DEVICE_PATH_LUAJIT	"/dev/syscript-luajit"	/* for all engines */
 
-/* May this process open it? */
+/* May this process open the device? */
 bool device_opens(const char *path);
 
 /*
- * Maps an arena of the module's over @size bytes at @at: an image's, whose memory is charged
- * as it is used.  0, or -errno, and there may be nothing any more.
+ * Maps an arena of the module over the @size bytes at @at; its memory is charged when it is used.
+ * 0, or -errno, after which @at may be unmapped.
  */
 int device_map_arena(void *at, unsigned long size);
 
-/* All return the ioctl's result, or -errno. */
+/* These return the ioctl's result, or -errno. */
 int device_register(struct syscript_register *reg);
 int device_next(struct syscript_info *info);
-/* SYSCRIPT_IOC_LOAD and those after it; -ENODEV without a device. */
+/* SYSCRIPT_IOC_LOAD and the requests after it; -ENODEV without a device. */
 int device_program(unsigned long request, void *arg);
 int device_text(int fd, struct syscript_text *text);
 int device_info(int fd, struct syscript_info *info);
@@ -47,10 +47,12 @@ static inline bool device_unavailable(int err)
 	return false;
 }
 
-/* SYSCRIPT_IOC_CALL, where lseek(2) has not done it. */
+/* SYSCRIPT_IOC_CALL, if device_call() did not make the call. */
 int device_call_ioctl(int fd, struct syscript_call *call, long err);
 
-/* Before device_call(): sets all but arguments and results.  Older modules know no flag. */
+/*
+ * Initialises @call for device_call(), except arguments and results. Older modules know no flags.
+ */
 static inline void device_call_begin(struct syscript_call *call, unsigned int nargs)
 {
 	call->flags = SYSCRIPT_CALL_TELL;
@@ -59,15 +61,16 @@ static inline void device_call_begin(struct syscript_call *call, unsigned int na
 	call->state = 0;
 }
 
-/* SYSCRIPT_SEEK_CALLED, or something to be handed to device_call_ioctl(). */
+/*
+ * Calls the script by lseek(2). Returns SYSCRIPT_SEEK_CALLED, or a value for device_call_ioctl().
+ */
 static inline long device_seek(int fd, struct syscript_call *call)
 {
 	return sys_call3(SYS_lseek, fd, -(long)call, SYSCRIPT_SEEK_CALL);
 }
 
 /**
- * struct expected - the file that a descriptor of the process has to refer to, or the
- * script that it has to be
+ * struct expected - the file that a descriptor must refer to, or the script that must be called
  */
 struct expected {
 	int fd;
@@ -79,7 +82,7 @@ static inline struct expected expected_script(unsigned long id)
 	return (struct expected){ .fd = SYSCRIPT_EXPECT_SCRIPT, .ino = id };
 }
 
-/* device_call() without results if @file is there: -ESTALE if nothing has run. */
+/* device_call() without results, if @file is still the descriptor's: -ESTALE if nothing has run. */
 static inline int device_call_expecting(int fd, struct syscript_call *call,
 					const struct expected *file)
 {

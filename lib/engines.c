@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* The engines of the library's user backend; libcosy has fewer. */
+/* The engines of the library's user backend. libcosy links a shorter list. */
 #include "batch/builtin.h"
 #include "batch/direct.h"
 #include "batch/queue.h"

@@ -13,7 +13,7 @@
 struct fallback {
 	struct fallback *next;
 	int fd;
-	unsigned long long id;		/* of the kernel: the number may be reused */
+	unsigned long long id;		/* kernel's id: a number may be reused */
 	struct syscript_register reg;
 	char image[];
 };
@@ -38,7 +38,7 @@ void fallback_add(int fd, const struct syscript_register *reg)
 	struct syscript_info info = { 0 };
 	struct fallback *fallback;
 
-	/* At most one for each number: what close(2) leaves over goes here. */
+	/* At most one entry for each number: entries that close(2) left over are freed here. */
 	fallback_drop(fd);
 	if (device_info(fd, &info) < 0)
 		return;
@@ -69,7 +69,7 @@ void fallback_drop(int fd)
 	free(fallback);
 }
 
-/* The new script takes over the number, and whether execve() closes it. */
+/* Gives the new script the number, and the close-on-exec flag, of the old one. */
 static int replace(int fd, int user_fd)
 {
 	int flags = sys_call(fcntl, fd, F_GETFD);
@@ -93,7 +93,7 @@ static int move(int fd)
 	struct fallback *fallback;
 	int user_fd, err = -EOPNOTSUPP;
 
-	/* Another thread may have been quicker. */
+	/* Another thread may have moved the script already. */
 	script = user_fd_get(fd);
 	if (script) {
 		user_fd_put(script);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See rights.h. */
+/* Implements rights.h: parses lists of names into the rights of a registration. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "syscript.h"
 
-/* The meanings are those of <linux/syscript.h>; here with the next step. */
+/* The meanings in <linux/syscript.h>, with the next step for the user. */
 static const struct {
 	int err;
 	const char *text;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* The public functions: from the terms of the backends to syscript.h's. */
+/*
+ * The public functions: convert syscript.h's structures to those of the backends, and errors
+ * back.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +20,7 @@
 #include "user/turn.h"
 #include "user/user.h"
 
-/* The size that the first version of struct syscript_options had. */
+/* The size of the first version of struct syscript_options. */
 #define OPTIONS_SIZE_1	offsetof(struct syscript_options, wall_limit_ns)
 
 #define STRING(x)	#x
@@ -67,7 +70,7 @@ static int fill_register(struct syscript_register *reg, struct choice *choice,
 			 sizeof(reg->name) - 1);
 		return -EINVAL;
 	}
-	/* Neither makes a script of the caller's. */
+	/* These flags make no script for the caller. */
 	if (options.flags & SYSCRIPT_SHARED)
 		return -EINVAL;
 	if (options.name)
@@ -88,13 +91,13 @@ static int fill_register(struct syscript_register *reg, struct choice *choice,
 	reg->error_len = error_len < RUN_ERROR_LEN ? error_len : RUN_ERROR_LEN;
 
 	err = choose(choice, reg, options.backend, options.engine, error, error_len);
-	/* Lua on the confined engine does not support these. */
+	/* Lua on the confined engine does not support these options. */
 	if (options.only)
 		choice->engine = false;
 	return err;
 }
 
-/* A refusal without a text of its own. */
+/* Writes a text for a refusal that has none. */
 static int refused(int err, char *error, size_t error_len)
 {
 	if (err < 0 && error_len && !*error)
@@ -165,7 +168,7 @@ static int call_user(struct script *script, struct syscript_call *call)
 	return err;
 }
 
-/* A watcher would have missed what the kernel's script @fd does. */
+/* A watcher has stopped a run of the kernel's script @fd, whose calls it could not see. */
 __attribute__((noinline))
 static int call_moved(int fd, struct syscript_call *call)
 {
@@ -179,7 +182,7 @@ static int call_moved(int fd, struct syscript_call *call)
 	script = user_fd_get(fd);
 	if (!script)
 		return -EBADF;
-	/* Written by the kernel: cleared before a call. */
+	/* The kernel writes these; they are cleared before a call. */
 	call->state = 0;
 	return call_user(script, call);
 }
@@ -217,7 +220,7 @@ static int call_slowly(int fd, unsigned int nargs, const int64_t *args,
 	return call.nresults;
 }
 
-/* Of a process that is the host of scripts, most calls are of these. */
+/* The likely case in a process that hosts scripts of the kernel. */
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
@@ -311,7 +314,7 @@ int syscript_next(struct syscript_info *info)
 	uint64_t after = info->id;
 	int err = -ENOENT;
 
-	/* Ids of the user backend have the top bit: the kernel is through then. */
+	/* Ids of the user backend have the top bit set: the kernel has no more scripts. */
 	if (!(after >> 63)) {
 		memset(info, 0, sizeof(*info));
 		info->id = after;

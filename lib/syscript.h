@@ -2,10 +2,10 @@
 /*
  * libsyscript: system call scripting for Linux.  Link with -lsyscript.
  *
- * A script is a file descriptor.  It runs in the kernel if the device may be
- * opened, else in the process with ordinary system calls; the program need not
- * care which.  The functions return 0, a positive value, or -errno; they leave
- * errno alone, and any thread may call them.  They are not async-signal-safe.
+ * A script is a file descriptor. It runs in the kernel if the device may be opened, otherwise in
+ * the process with ordinary system calls, with the same results. The functions return 0, a
+ * positive value, or -errno; they do not change errno, and any thread may call them.  They are
+ * not async-signal-safe.
  *
  * <linux/syscript.h> explains flags, limits and errors; syscript(7) the language.
  */
@@ -27,21 +27,21 @@ extern "C" {
 
 /* Where a script runs. */
 enum syscript_backend {
-	SYSCRIPT_BACKEND_AUTO,		/* kernel where it can be used, else user */
+	SYSCRIPT_BACKEND_AUTO,		/* the kernel if it can be used, otherwise the process */
 	SYSCRIPT_BACKEND_KERNEL,
 	SYSCRIPT_BACKEND_USER,
 };
 
-/* Lua on that engine and no other; syscript(7) lists the differences. */
+/* Lua on that engine only; syscript(7) lists the differences. */
 #define SYSCRIPT_LUA_ON_LUAJIT		0x100
 #define SYSCRIPT_LUA_ON_CONFINED	0x101
 
 /**
- * struct syscript_options - how a script is registered; zero means the default
+ * struct syscript_options - options of a registration; zero means the default
  * @size:          sizeof(struct syscript_options), so that it can grow
  * @name:          shows in error texts and lists; shorter than SYSCRIPT_NAME_LEN
  * @flags:         SYSCRIPT_NOJIT, SYSCRIPT_KILL, SYSCRIPT_CHECK, SYSCRIPT_TRACEBACK,
- *                 SYSCRIPT_BASE, SYSCRIPT_EXTENDS; SYSCRIPT_ONLY is @only's
+ *                 SYSCRIPT_BASE, SYSCRIPT_EXTENDS; SYSCRIPT_ONLY is set by @only
  * @backend:       AUTO means the environment variable SYSCRIPT_BACKEND
  *                 ("auto", "kernel" or "user")
  * @memory_limit:  bytes that the script may allocate
@@ -49,17 +49,17 @@ enum syscript_backend {
  * @wall_limit_ns: elapsed time per call, without waits; SYSCRIPT_NO_LIMIT for the highest
  * @grace_ns:      how long a call may continue while a signal is pending
  * @engine:        for Lua source SYSCRIPT_LUA_ON_*, or 0: the environment variable
- *                 SYSCRIPT_ENGINE ("auto", "luajit" or "confined"), and without it the
- *                 library's choice: LuaJIT in the kernel, the confined engine, or LuaJIT
- *                 in the process; for an image SYSCRIPT_ENGINE_*
- * @format:        of an image, see the engine
+ *                 SYSCRIPT_ENGINE ("auto", "luajit" or "confined"), or else the first that can be
+ *                 used of LuaJIT in the kernel, the confined engine, and LuaJIT in the process;
+ *                 for an image SYSCRIPT_ENGINE_*
+ * @format:        format of an image, see the engine
  * @shared:        memory that the program shares with the script, see the engine
  * @shared_len:    its length in bytes
  * @base:          with SYSCRIPT_EXTENDS the fd of the script that this one extends, which
  *                 must be in the same backend
  * @only:          names of the system calls that the script may make, and of the libraries
- *                 of "util", "fs" and "net" that it may use, with commas or spaces
- *                 between; NULL: all.  Not for Lua on the confined engine
+ *                 ("util", "fs", "net") that it may use, separated by commas or spaces; NULL:
+ *                 all. Not for Lua on the confined engine
  */
 struct syscript_options {
 	size_t size;
@@ -82,8 +82,8 @@ struct syscript_options {
 int register_lua_syscall(const char *script, size_t size);
 
 /*
- * Calls run() with @nargs arguments of type long.  Returns its first result (0
- * if there is none) or -errno; syscript_call() tells the two apart.
+ * Calls run() with @nargs arguments of type long.  Returns its first result (0 if there is none)
+ * or -errno; syscript_call() distinguishes negative results from errors.
  */
 long lua_syscall(int fd, unsigned int nargs, ...);
 
@@ -97,19 +97,18 @@ int syscript_register(const void *image, size_t len,
 		      char *error, size_t error_len);
 
 /*
- * Looks for mistakes in a script that compiles: unknown names, missing
- * arguments, globals meant to be local, lost descriptors.  Runs nothing.
- * Writes a line "name:line: text\n" for each to @text, as many as fit in
- * @text_len bytes with a NUL.  Returns how many there are, or -errno; with
- * -ENOEXEC @text has the compiler's message.
+ * Looks for mistakes in a script that compiles: unknown names, missing arguments, globals meant
+ * to be local, lost descriptors.  Runs nothing. Writes a line "name:line: text\n" for each
+ * mistake to @text, as many as fit in @text_len bytes with a NUL. Returns the number of mistakes,
+ * or -errno; with -ENOEXEC @text has the compiler's message.
  */
 int syscript_lint(const char *source, size_t len,
 		  const struct syscript_options *options,
 		  char *text, size_t text_len);
 
 /*
- * Calls run().  Stores at most @nresults_max results.  Returns how many run()
- * returned (never more than SYSCRIPT_RESULTS_MAX) or -errno.
+ * Calls run().  Stores at most @nresults_max results.  Returns the number of results that run()
+ * returned (at most SYSCRIPT_RESULTS_MAX) or -errno.
  */
 int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results);
@@ -121,8 +120,8 @@ int syscript_call(int fd, unsigned int nargs, const int64_t *args,
 int syscript_error(int fd, char *buf, size_t len);
 
 /*
- * Removes output of print() from its buffer: at most @len bytes, no NUL.  Returns
- * how many bytes, 0 if there are no more, or -errno.
+ * Moves output of print() from the script to @buf: at most @len bytes, without a NUL. Returns the
+ * number of bytes, 0 if there are none, or -errno.
  */
 int syscript_output(int fd, char *buf, size_t len);
 
@@ -136,10 +135,7 @@ int syscript_info(int fd, struct syscript_info *info);
  */
 int syscript_next(struct syscript_info *info);
 
-/*
- * Tells where a script runs.  Returns SYSCRIPT_BACKEND_KERNEL or _USER, or
- * -errno.
- */
+/* Returns where a script runs: SYSCRIPT_BACKEND_KERNEL or _USER, or -errno. */
 int syscript_backend(int fd);
 
 /*
@@ -149,21 +145,21 @@ int syscript_backend(int fd);
 int syscript_probe(enum syscript_backend backend);
 
 /*
- * Frees the script.  close(2) does, too, but the user backend's memory is then
- * freed at the next library call.  Returns 0 or -errno.
+ * Frees the script.  close(2) does so, too, but then the user backend's memory is freed only by
+ * the next library call.  Returns 0 or -errno.
  */
 int syscript_close(int fd);
 
 /*
- * Closes what the library keeps open for its own functions (syscript_files.h,
+ * Closes the scripts that the library keeps open for its own functions (syscript_files.h,
  * syscript_sockets.h), for a program that needs the descriptors or the user's share; the
- * next call of one opens it again.  What other threads are using stays.
+ * functions' next calls open them again. Scripts that other threads are using stay open.
  */
 void syscript_release(void);
 
 /*
- * What an error of this library means and what to do about it.  Takes errno or
- * -errno, returns a constant text that must not be freed.
+ * Returns the meaning of an error of this library, and what to do about it, for errno or -errno:
+ * a constant text that must not be freed.
  */
 const char *syscript_strerror(int err);
 
@@ -173,7 +169,7 @@ const char *syscript_version(void);
 #ifdef __cplusplus
 }
 
-/* Widens any integer or pointer, which a plain ... would pass as it is. */
+/* Widens any integer or pointer, which a variadic call would pass without widening. */
 static inline int64_t syscript_widen(int64_t v) { return v; }
 static inline int64_t syscript_widen(const volatile void *p)
 {
@@ -193,8 +189,8 @@ static inline long lua_syscall(int fd, unsigned int nargs, Args... args)
 }
 #else
 /*
- * Widens each argument to long, so that an int or a pointer may be passed as it
- * is, and fills up to SYSCRIPT_ARGS_MAX: @nargs never reads past the end.
+ * Widens each argument to long, so that ints and pointers need no cast, and pads to
+ * SYSCRIPT_ARGS_MAX arguments, so that a wrong @nargs never reads past the end.
  */
 #define _SYSCRIPT_WIDEN(a, b, c, d, e, f, g, h, ...)			\
 	(long)(a), (long)(b), (long)(c), (long)(d),			\

@@ -2,8 +2,8 @@
 /*
  * libsyscript: programs that subsystems of the kernel call, such as filters of packets.
  *
- * A program has a name and belongs to no process: it stays until it is unloaded, or its
- * network namespace ends.  <linux/syscript.h> explains subsystems, places and errors.  The
+ * A program has a name and belongs to no process: it stays until it is unloaded, or its network
+ * namespace ends.  <linux/syscript.h> explains subsystems, attach points and errors.  The
  * functions return 0 or -errno, and need the module: -ENODEV without it.
  */
 #ifndef _SYSCRIPT_PROGRAMS_H
@@ -16,11 +16,11 @@ extern "C" {
 #endif
 
 /**
- * struct syscript_load_options - how a program is loaded; zero means the default
+ * struct syscript_load_options - options of a load; zero means the default
  * @size:       sizeof(struct syscript_load_options), so that it can grow
- * @source:     what error texts call the file; the program's name
- * @subsystem:  that calls it: "netfilter"
- * @where:      the place, in the subsystem's words: for netfilter family, hook and
+ * @source:     the file's name in error texts; default: the program's name
+ * @subsystem:  the subsystem that calls it: "netfilter"
+ * @where:      the attach point, in the subsystem's notation: for netfilter family, hook and
  *              priority, "inet input -10"
  * @flags:      SYSCRIPT_LOAD_NEW, SYSCRIPT_LOAD_FALLBACK
  * @errors_max: after this many errors in a second the program is no longer called
@@ -37,10 +37,10 @@ struct syscript_load_options {
 };
 
 /*
- * Loads a program under @name, in place of one of the same name: @file, @len bytes, is an
- * object of `clang -target bpf` (cosy-cc --program), or Lua.  @options may be NULL; @error
- * gets the text of a failure and may be NULL with @error_len 0.  Returns 0 or -errno:
- * -ENOEXEC if the program is refused, -EINVAL for an object, a name or a place.
+ * Loads a program as @name, replacing a program of that name. The @len bytes at @file are an
+ * object of `clang -target bpf` (cosy-cc --program), or Lua.  @options may be NULL; @error gets
+ * the text of a failure and may be NULL with @error_len 0.  Returns 0 or -errno: -ENOEXEC if the
+ * program is refused, -EINVAL for an invalid object, name or attach point.
  */
 int syscript_load(const char *name, const void *file, size_t len,
 		  const struct syscript_load_options *options, char *error, size_t error_len);
@@ -56,9 +56,9 @@ int syscript_unload(const char *name);
 int syscript_next_program(struct syscript_program *program);
 
 /*
- * Calls a program of the subsystem "process" with @nargs numbers, and @data_len bytes of
- * @data, and stores what it returns.  Returns 0 or -errno, with the text in @error where
- * the program has failed: -EPROTO, or -ENOTRECOVERABLE if it is no longer called.
+ * Calls a program of the subsystem "process" with @nargs numbers, and @data_len bytes of @data,
+ * and stores its result. Returns 0 or -errno, with the text in @error if the program has failed:
+ * -EPROTO, or -ENOTRECOVERABLE if it is no longer called.
  */
 int syscript_invoke(const char *name, unsigned int nargs, const int64_t *args,
 		    const void *data, size_t data_len, int64_t *result,

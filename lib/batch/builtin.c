@@ -90,8 +90,9 @@ int builtin_register(enum builtin which)
 }
 
 /*
- * Is the script unusable: of another process, dead, watched meanwhile, or its descriptor closed
- * by a program that closes all unknown ones?  @ours: the descriptor is still the script's.
+ * Is the script unusable: another process's, dead, its thread now watched, or its descriptor
+ * closed by a program that closes all unknown descriptors? @ours: the descriptor is still the
+ * script's.
  */
 static bool is_lost(int err, bool *ours)
 {
@@ -166,8 +167,8 @@ static int call(enum builtin which, struct instance *instance, unsigned int narg
 }
 
 /*
- * An instance that no other thread uses, or else the first, after waiting.  NULL if this thread
- * is already within one.
+ * Returns an instance that no other thread uses, or waits for the first one. NULL if this thread
+ * is already within an instance.
  */
 static struct instance *take_instance(enum builtin which)
 {

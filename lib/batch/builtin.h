@@ -15,13 +15,13 @@ enum builtin {
 	BUILTINS
 };
 
-/* syscript_call() of an instance that is free; any thread, also in a child of fork(). */
+/* syscript_call() of a free instance, from any thread, also in a child of fork(). */
 int builtin_call(enum builtin which, unsigned int nargs, const int64_t *args,
 		 unsigned int nresults, int64_t *results);
 
 /*
- * Registers a script of the caller's own, which may keep state between calls.  The descriptor or
- * -errno.
+ * Registers a script for the caller alone, which may keep state between calls. Returns the
+ * descriptor or -errno.
  */
 int builtin_register(enum builtin which);
 

@@ -115,7 +115,7 @@ static int call_again(struct instance *instance, enum image_batch op, int *resul
 	return *result == -ESTALE ? -ESTALE : 0;
 }
 
-/* Returns 0 with @result as direct_batch() does; or the reason why nothing was done. */
+/* Returns 0 with @result as direct_batch() does, or the reason why no batch was made. */
 static int make_batch(struct instance *instance, enum image_batch op, void *request,
 		      size_t size, int64_t *result)
 {
@@ -150,7 +150,10 @@ static bool passes(int err)
 	return err == -EMFILE || err == -ENFILE || err == -EINTR || err == -ESTALE;
 }
 
-/* NULL if this thread uses an instance already, or all are in use: then the scripts queue it. */
+/*
+ * NULL if this thread already uses an instance, or all are in use: then the caller's script waits
+ * for its turn.
+ */
 static struct instance *take_instance(void)
 {
 	struct instance *instance;
@@ -179,7 +182,7 @@ bool direct_batch(enum builtin which, enum image_batch op, void *request, size_t
 	return !err;
 }
 
-/* The arenas stay for the next call. */
+/* Arenas stay mapped for the next call. */
 void direct_release(void)
 {
 	struct instance *instance;

@@ -21,7 +21,7 @@
  * bytes, and receives what the batch writes to it.  Any thread, also in a child of fork(2).
  *
  * Returns true with the batch's result, or the run's -errno as from builtin_call(), in @result.
- * False: nothing was done, and the caller has to call the script, because the kernel's confined
+ * Returns false if no batch was made and the caller has to call the script: the kernel's confined
  * engine cannot be used, or the user has chosen another engine or backend.
  */
 bool direct_batch(enum builtin which, enum image_batch op, void *request, size_t size,

@@ -15,7 +15,7 @@
 #include "user/sys.h"
 #include "syscript_files.h"
 
-/* Lua's integers end at 2^53, which is more than any memory has. */
+/* Lua's integers end at 2^53, beyond the size of any memory. */
 static int64_t clamp(size_t size)
 {
 	return size < 1UL << 52 ? size : 1UL << 52;
@@ -56,7 +56,7 @@ static bool go_back(const struct image_batch_entries *dir)
 	return sys_call(lseek, dir->fd, dir->start, SEEK_SET) >= 0;
 }
 
-/* Reads the next entries: sets 0 or -errno.  False if none were read. */
+/* Reads the next entries: sets @ret to 0 or -errno. Returns false if none were read. */
 static bool read_entries(struct image_batch_entries *dir, int64_t *ret)
 {
 	if (!direct_batch(BUILTIN_readdirplus, IMAGE_BATCH_ENTRIES, dir, sizeof(*dir), ret))
@@ -140,7 +140,7 @@ ssize_t syscript_opendirplus(int dirfd, const char *path, void *buf, size_t size
 
 struct batch {
 	enum builtin which;
-	enum image_batch op;	/* 0: takes more than one batch */
+	enum image_batch op;	/* 0: may need more than one batch */
 	int dirfd, flags;
 	unsigned int mode, mask;
 	int64_t options[3];	/* arguments of the script */

@@ -56,9 +56,9 @@
 
 #define TIME_LIMIT	100000000UL	/* ns for a request: the default of a call */
 #define CHECK		16		/* requests between checks of the clock; divides ENTRIES */
-#define MEMORY_ALL	(8U << 20)	/* for all threads, by default: half of a user's share */
-#define MEMORY_ONE	(1U << 20)	/* and for each thread at most */
-/* The calls that serving itself makes. */
+#define MEMORY_ALL	(8U << 20)	/* for all threads by default: half of a user's share */
+#define MEMORY_ONE	(1U << 20)	/* the most for each thread */
+/* The system calls that serving itself makes. */
 #define OWN_CALLS	"futex,write,clock_gettime,util"
 
 static unsigned int forks;	/* number of forks between the first process and this one */
@@ -136,8 +136,8 @@ static int open_server(struct server *server, const char *text, size_t len,
 }
 
 /*
- * A request within its limit must not be ended for the time of others: the limit allows for a
- * whole turn of a call, and for the requests between two checks of the clock.
+ * A request within its limit must not be ended because of other requests' time: the call's limit
+ * allows for a whole turn, and for the requests between two checks of the clock.
  */
 static void set_time_limit(struct syscript_queue *queue, struct syscript_options *options,
 			   uint64_t limit, unsigned int check)
@@ -391,7 +391,7 @@ int syscript_queue_submit(struct syscript_queue *queue, const struct syscript_re
 
 /* -- Reaping ------------------------------------------------------------------------ */
 
-/* ring.done, limited to what can be true, because the script may have written anything there. */
+/* ring.done, clamped to possible values, because the script may have written anything there. */
 static uint64_t done_of(const struct server *server)
 {
 	uint64_t done = read_word(&server->ring->done), reaped = server->reaped;
@@ -425,7 +425,7 @@ static unsigned int take(struct syscript_queue *queue, struct syscript_completio
 	for (unsigned int i = 0; i < queue->threads && taken < n; i++) {
 		taken += take_from(&queue->servers[queue->next_reap], completions + taken,
 				   n - taken);
-		/* A server that has more completions is the first in the next call. */
+		/* The next call begins with a server that has more completions. */
 		if (taken < n)
 			queue->next_reap = (queue->next_reap + 1) % queue->threads;
 	}
@@ -433,8 +433,8 @@ static unsigned int take(struct syscript_queue *queue, struct syscript_completio
 }
 
 /*
- * Requests a notification for when @more completions exist, or earlier: at that time at least one
- * thread has completed more than its share of them.
+ * Requests a notification when @more completions exist, or earlier: at that time at least one
+ * thread has completed more than its share.
  */
 static void want_more(struct syscript_queue *queue, unsigned int more)
 {
@@ -456,7 +456,7 @@ static void want_more(struct syscript_queue *queue, unsigned int more)
 		sys_call(membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-/* Completes the requests of killed threads, with those submitted to them meanwhile. */
+/* Completes the requests of killed threads, including requests submitted to them meanwhile. */
 static void bury_threads(struct syscript_queue *queue)
 {
 	struct server *server = queue->servers;

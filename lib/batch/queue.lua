@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: MIT
--- Serves a queue of requests (syscript_queue_open(3)): comes after the text of a script,
--- and calls its run() for each request.  lib/batch/queue.c submits them, and says why the
--- memory that both share needs no atomic operations here.
+-- Serves a queue of requests (syscript_queue_open(3)): is appended to the text of a script,
+-- and calls its run() for each request.  lib/batch/queue.c submits requests, and explains why
+-- the shared memory needs no atomic operations here.
 --
 -- run(0, bytes) returns memory of the script for a ring, unless bytes is 0.
 -- run(ring, eventfd, turn, check, always):
---   ring     where the requests are
+--   ring     address of the requests
 --   eventfd  is written to when a request is done that a thread waits for
---   turn     return after so many ns
---   check    look at the clock after so many requests
+--   turn     return after this many ns
+--   check    requests between checks of the clock
 --   always   1: write to eventfd after each request
 --
--- Returns 0, or the -errno of a futex(2) that failed, to be called again; 1 at the end.
+-- Returns 0 or the -errno of a failed futex(2), to be called again; 1 at the end.
 
 do
   -- struct ring of queue.h, and its struct slot
@@ -25,14 +25,14 @@ do
 
   if type(handle) ~= "function" then error("the script defines no function run()", 0) end
 
-  -- ns since then; a time by itself may be beyond 2^53.
+  -- ns since a time, which by itself may be beyond 2^53 ns.
   local function elapsed(clock, seconds, ns)
     clock_gettime(MONOTONIC, clock)
     return (peek(clock, "i8") - seconds) * 1000000000 + peek(clock + 8, "i8") - ns
   end
 
-  -- By number: a call with a list of arguments costs more than the rest; so would one that
-  -- ends with a call, which is a list.
+  -- One call for each number of arguments: a call with a list of arguments costs more than all
+  -- else here, and a last argument that is itself a call would be a list.
   local function call(slot, n)
     local a, b, c = peek(slot + 8, "i8"), peek(slot + 16, "i8"), (peek(slot + 24, "i8"))
     local d = peek(slot + 32, "i8")
@@ -53,11 +53,11 @@ do
     local last, step = first + SLOT * ENTRIES, check * SLOT
     local done = peek(ring + DONE, "i8")
     local slot = first + done % ENTRIES * SLOT
-    local mark = slot + SLOT              -- there the clock is looked at, or the ring ends
+    local mark = slot + SLOT              -- next check of the clock, or the ring's end
     local clock = ring + CLOCK
     clock_gettime(MONOTONIC, clock)
     local seconds, ns = peek(clock, "i8"), peek(clock + 8, "i8")
-    -- As of the last look: want has changed if news has, tail may have.
+    -- As last read: want has changed only if news has changed; tail may have changed.
     local news, want, tail = peek(ring + NEWS, "i8"), peek(ring + WANT, "i8"), peek(ring, "i8")
     always = always == 1
     while true do
@@ -78,7 +78,7 @@ do
         else
           result = call(slot, n)
         end
-        -- As in syscript_call(3); 0 is there already.
+        -- As in syscript_call(3); the slot's result is already 0.
         if result then
           if result == true then result = 1 end
           poke(slot + RESULT, "i8", result)

@@ -190,7 +190,7 @@ static struct futex_waitv wait_for(const uint32_t *word, uint32_t flags)
 	};
 }
 
-/* Waits until a thread begins or ends (@gone of them have ended), or the queue is closed. */
+/* Waits until a thread begins or ends (@gone threads have ended), or the queue is closed. */
 static void wait_for_change(struct syscript_queue *queue, unsigned int gone)
 {
 	struct futex_waitv waits[SYSCRIPT_QUEUE_THREADS_MAX + 1];
@@ -199,7 +199,7 @@ static void wait_for_change(struct syscript_queue *queue, unsigned int gone)
 	long ret;
 
 	waits[n++] = wait_for(&queue->closing, FUTEX_PRIVATE_FLAG);
-	/* As shared futexes: so the kernel wakes robust ones. */
+	/* Shared futexes, because the kernel wakes robust futexes as shared ones. */
 	for (i = 0; i < queue->threads; i++) {
 		waits[n] = wait_for(&queue->servers[i].life, 0);
 		n += !(waits[n].val & FUTEX_OWNER_DIED);

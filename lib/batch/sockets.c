@@ -17,7 +17,10 @@
 #define MOST_EVENTS	(INT32_MAX / sizeof(struct epoll_event))
 /* Limit of recvmmsg(2) and sendmmsg(2). */
 #define MOST_MESSAGES	1024
-/* Echoes in a call: far below the time limit, so that signal handlers run in between. */
+/*
+ * Echoes in a call: few enough to stay far below the time limit, so that signal handlers run in
+ * between.
+ */
 #define MOST_ECHOES	4096
 
 /*
@@ -101,7 +104,7 @@ int syscript_echo(int sock, unsigned int max, int ms)
 
 /* -- Rounds of a server ----------------------------------------------------- */
 
-/* A registration of its own, because the script keeps what it has imported from @in. */
+/* A separate registration, because the script keeps the messages that it has imported from @in. */
 struct syscript_exchange {
 	int script, sock;
 	struct mmsghdr *in;
@@ -127,7 +130,7 @@ static int import_error(const struct syscript_exchange *exchange)
 	return strstr(text, MMSG_MALFORMED) ? -EINVAL : -EFAULT;
 }
 
-/* Called without a socket the script imports @in, and receives nothing. */
+/* Called without a socket, the script imports @in and receives nothing. */
 static int import(struct syscript_exchange *exchange)
 {
 	int64_t results[2] = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Sets of the library's scripts for kinds of machines, and the administrator's switch for
- * each: a file of the suite's name in /etc/syscript/suites.d that begins with "on" or
- * "off".  Where there is none, the file "default" counts, and without that all are on.
+ * Sets of the library's scripts for kinds of machines, and the administrator's switch for each: a
+ * file of the suite's name in /etc/syscript/suites.d that begins with "on" or "off". Without that
+ * file, the file "default" counts; without both, the suite is on.
  *
  * A script runs in the kernel if one of its suites is on, otherwise in the process, with the same
  * results.  The switch concerns the library's own scripts and is no security boundary: any user

@@ -22,7 +22,7 @@
 
 /**
  * struct syscript_walk - a walk
- * @entries: one without functions: the rest is not used, but for @flags and @sums
+ * @entries: a walk without functions, which uses only this, @flags and @sums; otherwise NULL
  */
 struct syscript_walk {
 	struct entries_walk *entries;

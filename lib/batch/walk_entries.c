@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See walk_entries.h.  A tree may have any depth, a directory any size, and both may change
- * meanwhile: so of each level only the subdirectories of one batch are kept, and only the
- * deepest levels have a descriptor.  Far up, a level's position is noted instead; it is found
- * again as "..", if that is still the same directory.
+ * Implements walk_entries.h in bounded memory. A tree may have any depth, a directory any size,
+ * and both may change meanwhile. So for each level only the subdirectories of one batch are kept,
+ * and only the deepest levels have an open descriptor. Of higher levels the position is noted;
+ * they are found again as "..", if that is still the same directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,16 +18,16 @@
 #include "walk_entries.h"
 
 #define DEPTH_OPEN	24		/* levels with an open descriptor */
-#define ROOM		(32 << 10)	/* of a batch's records */
+#define ROOM		(32 << 10)	/* bytes of a batch's records */
 #define OPEN_FLAGS	(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 /**
- * struct level - a directory from the top to where the walk is
- * @fd:    -1: far up, it was at @pos in the directory @dev, @ino
- * @names: subdirectories of the last batch, each with its NUL, @used bytes of @room; those from
- *         @next on have not been entered
- * @path:  the bytes of its path, with the slash
- * @ended: there are no more batches
+ * struct level - a directory on the path from the top to the current one
+ * @fd:    -1: closed at position @pos of the directory @dev, @ino
+ * @names: subdirectories of the last batch, each with its NUL, @used bytes of @room; names from
+ *         @next on have not been entered yet
+ * @path:  length of its path, with the slash
+ * @ended: the directory has no more batches
  */
 struct level {
 	int fd;
@@ -41,12 +41,12 @@ struct level {
 
 /**
  * struct entries_walk - a walk
- * @levels:  @depth of them, and more that wait to be used again, @nlevels in all
- * @path:    of the deepest level, with room for @path_room bytes
- * @at:      in @records, which has the deepest level's last batch up to @end
- * @dev:     of the top, if no other file system is to be entered
- * @process: that has opened it
- * @paths:   1: it is asked for paths, 0: for none, -1: not yet
+ * @levels:  @depth levels in use, and allocated ones for reuse, @nlevels in all
+ * @path:    path of the deepest level, with room for @path_room bytes
+ * @at:      position in @records, which has the deepest level's last batch up to @end
+ * @dev:     device of the top, if other file systems are not to be entered
+ * @process: process that has opened it
+ * @paths:   1: calls ask for paths, 0: for sums only, -1: not known yet
  */
 struct entries_walk {
 	struct level *levels;
@@ -62,7 +62,7 @@ struct entries_walk {
 
 /* -- Levels ------------------------------------------------------------------------ */
 
-/* Room for @need bytes at *@p, which has *@room.  0 or -ENOMEM. */
+/* Makes *@p, of *@room bytes, at least @need bytes long. 0 or -ENOMEM. */
 static int make_room(char **p, size_t *room, size_t need)
 {
 	size_t size = *room ?: 256;
@@ -93,7 +93,7 @@ static int more_levels(struct entries_walk *walk)
 	return 0;
 }
 
-/* A position is of use only with what it was in. */
+/* A position is valid only in the directory that it was read from. */
 static void close_far(struct level *level)
 {
 	struct stat st = { 0 };
@@ -109,7 +109,7 @@ static void close_far(struct level *level)
 	level->fd = -1;
 }
 
-/* @fd becomes the deepest level, whose path has @path bytes. */
+/* Makes @fd the deepest level, whose path has @path bytes. */
 static int push(struct entries_walk *walk, int fd, size_t path)
 {
 	struct level *level;
@@ -140,7 +140,7 @@ static int open_dir(int dirfd, const char *name)
 	return sys_above_standard(sys_call(openat, dirfd, name, OPEN_FLAGS));
 }
 
-/* The level above, by way of the directory @fd, which was in it. */
+/* Reopens the level above, through the directory @fd, which was in it. */
 static int open_above(const struct level *above, int fd)
 {
 	int found = open_dir(fd, "..");
@@ -163,7 +163,7 @@ static void pop(struct entries_walk *walk, struct syscript_walk_sums *sums)
 	if (walk->depth > 1 && level[-1].fd < 0)
 		level[-1].fd = open_above(&level[-1], level->fd);
 	drop(walk);
-	/* It was moved: what is left of it, and of those above it, cannot be reached. */
+	/* The directory was moved: the rest of it, and of the levels above, cannot be reached. */
 	while (walk->depth && walk->levels[walk->depth - 1].fd < 0) {
 		sums->errors++;
 		drop(walk);
@@ -192,7 +192,10 @@ static bool is_entered(const struct entries_walk *walk, const struct syscript_di
 	       (!(walk->flags & SYSCRIPT_WALK_XDEV) || entry->stat.dev == walk->dev);
 }
 
-/* Appends the entry's path to the @written bytes of @paths: its length; 0: it does not fit. */
+/*
+ * Appends the entry's path to the @written bytes of @paths: returns its length, or 0 if it does
+ * not fit.
+ */
 static size_t put_path(const struct entries_walk *walk, const struct syscript_dirent *entry,
 		       char *paths, size_t size, size_t written)
 {
@@ -205,7 +208,9 @@ static size_t put_path(const struct entries_walk *walk, const struct syscript_di
 	return prefix + len;
 }
 
-/* What is left of the batch, as far as paths fit: their bytes, or -errno. */
+/*
+ * Appends the paths of the rest of the batch, as far as they fit: returns their bytes, or -errno.
+ */
 static ssize_t look(struct entries_walk *walk, char *paths, size_t size,
 		    struct syscript_walk_sums *sums)
 {
@@ -251,7 +256,7 @@ static void read_batch(struct entries_walk *walk, struct level *level,
 	walk->end = n > 0 ? n : 0;
 }
 
-/* Enters the next subdirectory of the level. */
+/* Enters the next subdirectory of @level. */
 static int enter(struct entries_walk *walk, struct level *level, struct syscript_walk_sums *sums)
 {
 	const char *name = level->names + level->next;
@@ -294,7 +299,7 @@ ssize_t entries_walk_next(struct entries_walk *walk, char *paths, size_t size,
 {
 	ssize_t ret = 0;
 
-	/* Its descriptors' positions are the parent's, too. */
+	/* The child's descriptors share their positions with the parent's. */
 	if (walk->process != sys_call(getpid))
 		return -EXDEV;
 	if (walk->paths >= 0 && walk->paths != !!paths)

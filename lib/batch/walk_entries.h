@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Walks on which a program decides nothing about entries: in C, on batches of entries, so that
- * they register no script and make no strings.  What they do is what scripts/walk.lua does.
+ * Walks without functions of the program: in C, on batches of entries, so that they register no
+ * script and make no Lua strings. The results are those of scripts/walk.lua.
  */
 #ifndef LIB_WALK_ENTRIES_H
 #define LIB_WALK_ENTRIES_H
@@ -13,7 +13,7 @@
 
 struct entries_walk;
 
-/* Takes @top, the descriptor of a directory.  NULL: no memory; @top is still the caller's. */
+/* Takes over @top, the descriptor of a directory. NULL: no memory, and the caller keeps @top. */
 struct entries_walk *entries_walk_open(int top, unsigned int flags);
 
 /* As syscript_walk_next(); adds to @sums. */

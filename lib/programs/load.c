@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Programs of subsystems, by the requests of linux/syscript.h.  The kernel takes an image
- * with its data and the names of functions; programs are written in C or Lua.  object.c and
- * lua/whole.c make the one of the other.
+ * Programs of subsystems, by the requests of linux/syscript.h.  The kernel takes an image with
+ * its data and the names of functions. object.c and lua/whole.c make these from programs in C and
+ * Lua.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 #include "user/tools.h"
 #include "object.h"
 
-#define MEMORY_BESIDES	(512 << 10)	/* of the arena: code, image, seats */
-/* What the first version of struct syscript_load_options had. */
+#define MEMORY_BESIDES	(512 << 10)	/* bytes of arena, code, image and seats */
+/* The size of the first version of struct syscript_load_options. */
 #define OPTIONS_SIZE_1	sizeof(struct syscript_load_options)
 
-/* Returns 0, or -EINVAL with a text where @text is too long for @to. */
+/* Returns 0, or -EINVAL with a text if @text does not fit @to. */
 static int copy_text(char *to, size_t size, const char *text, const char *what, char *error,
 		     size_t error_len)
 {
@@ -61,7 +61,7 @@ static void fill_object(struct syscript_load *load, const struct object *object)
 	load->memory_limit = object->memory + load->lines_len + MEMORY_BESIDES;
 }
 
-/* The kernel's text says what is wrong, and not of which program. */
+/* The kernel's text has the reason, but not the program's name. */
 static int load_object(struct syscript_load *load, const struct object *object, char *error,
 		       size_t error_len)
 {

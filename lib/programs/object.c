@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * A linker for one object: what a compiler leaves open, addresses of variables and numbers
- * of functions, becomes what the confined engine's images have.
+ * A linker for one object file: resolves addresses of variables and numbers of functions, and
+ * writes an image of the confined engine.
  *
- * The function that is not static is the program; data lie at the beginning of the arena,
- * and after them a stack for each CPU.  Nothing in the object is believed: what is wrong
- * in instructions the kernel's checker finds, everything else is checked here.
+ * The function that is not static is the program. Data are at the beginning of the arena,
+ * followed by a stack for each CPU. The object is not trusted: the kernel's checker validates its
+ * instructions, and this file everything else.
  */
 #include <elf.h>
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "object.h"
 #include "view_fields.h"
 
-#define DATA_START	256		/* 0 is no address */
-#define FRAME		512		/* BPF's, of a function that uses r10 */
-#define STACK		(4 * FRAME)	/* of a CPU, besides what it sees */
+#define DATA_START	256		/* offset of the first variable: 0 is no address */
+#define FRAME		512		/* bytes of stack of a function that uses r10, as in BPF */
+#define STACK		(4 * FRAME)	/* bytes of stack for a CPU, besides its view */
 #define VIEW		512
 #define NATIVE		512
 #define FUNCS_MAX	256
@@ -42,13 +42,13 @@ struct reader {
 	size_t nsymbols;
 	const char *strings;
 	size_t strings_len;
-	unsigned int text;		/* its section */
-	uint64_t places[SECTIONS_MAX];	/* of data sections in the arena, or 0 */
-	uint64_t end;			/* of all data */
+	unsigned int text;		/* the section that defines it */
+	uint64_t places[SECTIONS_MAX];	/* offset of data sections in the arena, or 0 */
+	uint64_t end;			/* bytes of all data */
 	struct image_insn *insns;
 	uint32_t ninsns;
 	struct image_func funcs[FUNCS_MAX];
-	uint32_t nfuncs, entry;		/* where it starts */
+	uint32_t nfuncs, entry;		/* its first instruction */
 	struct object *object;
 };
 
@@ -57,7 +57,7 @@ static bool is_in(const struct reader *r, uint64_t at, uint64_t len)
 	return at <= r->len && len <= r->len - at;
 }
 
-/* Returns -EINVAL. */
+/* Writes the reason to @error, and returns -EINVAL. */
 static int refuse(const struct reader *r, const char *why)
 {
 	snprintf(r->error, r->error_len, "%s: %s", r->name, why);
@@ -199,7 +199,7 @@ static int find_functions(struct reader *r)
 
 /* -- Relocations ------------------------------------------------------------------- */
 
-/* The number of a function that is defined nowhere, or -1. */
+/* The number of an external function, or -1. */
 static int number_of(struct object *object, const char *name)
 {
 	size_t len = strlen(name) + 1;
@@ -339,7 +339,7 @@ static void find_copies(struct reader *r)
 	}
 }
 
-/* A first function that calls the program, where that is not the first one. */
+/* Adds a first function that calls the program, if the program is not the first function. */
 static int pack(struct reader *r)
 {
 	const struct image_insn stub[] = {
@@ -390,7 +390,7 @@ static int read_all(struct reader *r)
 	return read_sections(r) ?: copy_sections(r) ?: find_functions(r) ?: relocate(r);
 }
 
-/* An aligned copy of the file is read. */
+/* Reads an aligned copy of the file. */
 static int read_object(struct reader *r, const char *file)
 {
 	char *copy = malloc(r->len);
@@ -442,7 +442,7 @@ int object_read(struct object *object, const char *name, const char *file, size_
 	int err;
 
 	*object = (struct object){ .copies = strcmp(subsystem, "netfilter") ? 0 : COPIES };
-	/* An object begins as no text does. */
+	/* The first bytes of an object cannot begin a text. */
 	if (!len || file[0] != ELFMAG0)
 		return read_lua(&r, file, subsystem);
 	err = read_object(&r, file);

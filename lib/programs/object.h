@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* From an object of `clang -target bpf`, or Lua, to an image of the confined engine. */
+/* Makes an image of the confined engine from an object of `clang -target bpf`, or from Lua. */
 #ifndef LIB_OBJECT_H
 #define LIB_OBJECT_H
 
@@ -10,11 +10,11 @@
 /**
  * struct object - a program for SYSCRIPT_IOC_LOAD
  * @image, @data, @lines: for free()
- * @functions:    names of those that are defined nowhere
- * @copies:       what its variable syscript_copies says, or 64 of a packet
- * @sees:         what it reads of its view, as in struct syscript_load
- * @memory:       bytes of its arena
- * @lines:        of its source, of @nlines instructions
+ * @functions:    names of external functions
+ * @copies:       value of its variable syscript_copies, or 64 for packets
+ * @sees:         the bytes of its view that it reads, as in struct syscript_load
+ * @memory:       size of its arena in bytes
+ * @lines:        source lines of its @nlines instructions
  */
 struct object {
 	char *image, *data;
@@ -29,9 +29,9 @@ struct object {
 };
 
 /*
- * The program for @subsystem in @file, @len bytes, which texts call @name.  Returns 0, or
- * -errno with the reason in @error: -ENOEXEC where Lua is refused, -EINVAL for an object;
- * -ENOMEM without one.
+ * Makes the program for @subsystem from the @len bytes at @file, which error texts call @name.
+ * Returns 0, or -errno with the reason in @error: -ENOEXEC if Lua is refused, -EINVAL if an
+ * object is; -ENOMEM has no text.
  */
 int object_read(struct object *object, const char *name, const char *file, size_t len,
 		const char *subsystem, char *error, size_t error_len);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * A subsystem fills in a view for each call of a program, and most programs read little of
- * it: what no instruction can read need not be filled in.
+ * A subsystem fills in a view for each call of a program, and most programs read little of it:
+ * bytes that no instruction can read need not be filled in.
  *
- * Where the view's address goes is followed through the program's registers,
- * from instruction to instruction, until nothing new is found.  An address that is stored,
- * or of which the distance from the view is unknown when it is used, may be that of
- * anything in the view.
+ * A dataflow analysis follows the view's address through the program's registers, until the state
+ * no longer changes. An address that is stored, or whose distance from the view is unknown when
+ * it is used, is assumed to reach any byte of the view.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,18 +16,18 @@
 
 #define ALL		UINT64_MAX
 #define REGISTERS	10
-#define INSNS_MAX	65536		/* of which this is asked */
+#define INSNS_MAX	65536		/* the image that is analysed */
 #define BITS		64
 #define BYTES_OF_BIT	4
 
-/* What a register may hold, where the instruction is reached. */
+/* The possible values of a register at an instruction. */
 enum kind {
-	NOTHING,	/* it has not been reached so far */
+	NOTHING,	/* the instruction has not been reached so far */
 	NUMBER,		/* not an address in the view */
-	LENGTH,		/* a number that is small and not negative */
+	LENGTH,		/* a small non-negative number */
 	VIEW,		/* the view's address + @at */
 	BEYOND,		/* the view's address + @at or more */
-	ANY,		/* perhaps one of these */
+	ANY,		/* possibly one of these two */
 };
 
 struct value {
@@ -91,7 +90,7 @@ static void reach(struct search *s, long to, const struct state *with)
 	}
 }
 
-/* -- What is read ------------------------------------------------------------------ */
+/* -- Bytes that are read ------------------------------------------------------------- */
 
 static void see(struct search *s, long first, long last)
 {
@@ -99,7 +98,7 @@ static void see(struct search *s, long first, long last)
 		s->sees |= 1ULL << (bit < BITS ? bit : BITS - 1);
 }
 
-/* @size bytes at @value + @off, or 0: any number of them. */
+/* Marks @size bytes at @value + @off as read; @size 0: any number of bytes. */
 static void read_at(struct search *s, struct value value, int off, int size)
 {
 	long at = (long)value.at + off;
@@ -141,7 +140,7 @@ static struct value add(struct value one, struct value other)
 						   a(ANY);
 }
 
-/* Of other operations than additions. */
+/* The result of operations other than additions. */
 static struct value compute(const struct image_insn *insn, struct value one, struct value other)
 {
 	uint8_t op = INSN_OP(insn->code);
@@ -150,7 +149,7 @@ static struct value compute(const struct image_insn *insn, struct value one, str
 		return a(ANY);
 	if (op == INSN_END)
 		return a(insn->imm < 64 ? LENGTH : NUMBER);
-	/* In 64 bits. */
+	/* The result of an addition in 64 bits. */
 	if (op == INSN_AND && (one.kind == LENGTH || other.kind == LENGTH))
 		return a(LENGTH);
 	if (op == INSN_RSH && !(insn->code & INSN_X) && (one.kind == LENGTH || insn->imm >= 32))
@@ -233,7 +232,7 @@ static void step_jump(struct search *s, uint32_t at, struct state *state)
 	if (op == INSN_CALL) {
 		step_call(s, at, state);
 	} else if (op == INSN_EXIT) {
-		/* A caller may use what a function returns. */
+		/* The caller may use the function's result. */
 		lose(s, state->regs[0]);
 		return;
 	} else {
@@ -244,7 +243,7 @@ static void step_jump(struct search *s, uint32_t at, struct state *state)
 	reach(s, (long)at + 1, state);
 }
 
-/* Would it write a register that programs cannot write?  Then the kernel refuses it. */
+/* Does the instruction write a register that programs cannot write? Then the kernel refuses it. */
 static bool is_invalid(const struct image_insn *insn)
 {
 	switch (INSN_CLASS(insn->code)) {

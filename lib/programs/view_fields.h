@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Which bytes of its view a program reads. */
+/* Finds the bytes of its view that a program reads. */
 #ifndef LIB_VIEW_FIELDS_H
 #define LIB_VIEW_FIELDS_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * For syscript_load.sees: of the image at @image, @len bytes, whose function 0 gets the
- * view's address in r1.  All bits, where that cannot be known.
+ * The value of syscript_load.sees for the image of @len bytes at @image, whose function 0 gets
+ * the view's address in r1. All bits are set if the analysis cannot tell.
  */
 uint64_t view_fields(const char *image, size_t len);
 
