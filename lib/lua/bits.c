@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Codecs and checksums call functions of the library "bit" for each byte, and a
- * call costs twenty times the operation.  Here they are instructions, of 32 bits, as integers
- * are taken modulo 2^32.
+ * Implements a part of compile.h. Codecs and checksums call functions of the library "bit" for
+ * each byte, and a call costs twenty times the operation. So these calls become instructions of
+ * 32 bits, which take integers modulo 2^32.
  */
 #include "compile.h"
 
-/* The operation, or 0: the argument is only taken modulo 2^32. */
+/* The operation, or 0 if the function only takes its argument modulo 2^32. */
 static bool find_op(int intrinsic, u8 *op)
 {
 	switch (intrinsic) {
@@ -57,7 +57,7 @@ bool is_bits_intrinsic(const struct compiler *c, int intrinsic)
 	return bits_takes(intrinsic, b_of(call_here(c)) - 1);
 }
 
-/* r1 = r1 with the operand R(@reg), whose high bits are in the way of nothing. */
+/* r1 = r1 op R(@reg); the operand's high bits do not affect the result. */
 static void operate(struct compiler *c, u8 op, u32 reg, u32 slow)
 {
 	s64 k;

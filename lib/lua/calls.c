@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/*
- * See compile.h.  Calls, returns and frames.
- */
+/* Implements the calls, returns and frames of compile.h. */
 #include <stdlib.h>
 
 #include "compile.h"
 
-/* More results are the runtime's to return. */
+/* The runtime returns more results than this. */
 #define RETURNS_MAX	3
 
 static u32 insn_at(const struct compiler *c)
@@ -50,7 +48,7 @@ static void emit_missing(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* The most that the frame and those of inline functions have. */
+/* The most registers of the frame, including those of inlined functions. */
 static u32 registers_of(const struct compiler *c)
 {
 	u32 most = c->p->nregs, pc, n;
@@ -129,7 +127,10 @@ void compile_begin(struct compiler *c)
 
 /* -- Returns ----------------------------------------------------------------------------------- */
 
-/* The caller wants another number of results, r2: all, or what the runtime handles.  Keeps r1. */
+/*
+ * The caller wants another number of results: all, or one that the runtime handles. r2 has the
+ * number. Keeps r1.
+ */
 static void emit_return_slowly(struct compiler *c, const struct cold *cold)
 {
 	u32 i = c->p->code[cold->pc], slow = emit_label(c->e);
@@ -168,7 +169,7 @@ static bool is_last_return(const struct compiler *c)
 	return true;
 }
 
-/* To the function that the code has been put into. */
+/* The return of an inlined function, to the function that contains its code. */
 static void return_inline(struct compiler *c, u32 i)
 {
 	u32 wanted = c_of(c->caller->p->code[c->call]) - 1, r;
@@ -200,7 +201,10 @@ void check_wanted(struct compiler *c, u32 n, u32 fail)
 	emit_branch_imm(c->e, INSN_JNE, 2, n, fail);
 }
 
-/* Where the caller has called the function; r1 is the struct CallInfo. */
+/*
+ * Moves the @n values from R(@a) on to the register of the called function, where results go; r1
+ * is the struct CallInfo.
+ */
 static void move_values(struct compiler *c, u32 a, u32 n)
 {
 	u32 r;
@@ -319,7 +323,7 @@ static void check_callee(struct compiler *c, u32 a, u32 number, u32 slow)
 	}
 }
 
-/* A function of the runtime's, which has no compiled form. */
+/* A function of the runtime without a compiled form. */
 static bool is_c_function(const struct compiler *c, u32 a)
 {
 	uint64_t closure = function_at(&c->types, c->pc, a);
@@ -341,7 +345,7 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 
 	defer_flush(c);
 	slow = cold_path(c, emit_helper, HELPER_call, back);
-	/* A compiled function did not simply return: r0 has the reason. */
+	/* A compiled function did not return normally: r0 has the reason. */
 	finish = cold_path(c, emit_helper, HELPER_finish, back);
 	check_callee(c, a, number, slow);
 	begin_call(c, i);
@@ -353,7 +357,7 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
-/* Returns tail calls to the driver, which called this function, so that the stack does not grow. */
+/* Leaves tail calls to the driver, which called this function, so that the stack does not grow. */
 static void compile_tailcall(struct compiler *c)
 {
 	u32 back = emit_label(c->e);
@@ -365,7 +369,7 @@ static void compile_tailcall(struct compiler *c)
 	emit_land(c->e, back);
 }
 
-/* Registers that are not arguments begin as nil. */
+/* Registers other than arguments begin as nil. */
 static void defer_nils(struct compiler *c, u32 nargs)
 {
 	u32 first = c->shift - c->caller->shift, r;
@@ -377,7 +381,7 @@ static void defer_nils(struct compiler *c, u32 nargs)
 	}
 }
 
-/* Puts the code of the called function in the place of the call. */
+/* Compiles the called function inline. */
 static void compile_inline(struct compiler *c, u32 i, u32 back)
 {
 	const struct fact *f = fact_at(&c->types, c->pc, a_of(i));
@@ -417,7 +421,7 @@ void compile_call(struct compiler *c)
 		compile_inline(c, i, back);
 		return emit_land(c->e, back);
 	}
-	/* Arguments go where it is. */
+	/* Passes the arguments to the function's registers. */
 	c->deferral->cached = NOT_CACHED;
 	if (compile_intrinsic(c, back))
 		;

@@ -15,7 +15,7 @@ static void say_origin(const struct compiler *c)
 	emit_origin(c->e, c->p->address - (uintptr_t)c->runtime->arena, c->pc);
 }
 
-/* -- Cold paths ----------------------------------------------------------------------- */
+/* -- Slow paths ----------------------------------------------------------------------- */
 
 u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 helper,
 	      u32 back)
@@ -63,7 +63,7 @@ static void emit_leave(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, c->leave);
 }
 
-/* At the end of a cold path: reloads the value that the code after it expects cached. */
+/* At the end of a slow path: reloads the value that the following code expects in r5 and r4. */
 static void load_cached(struct compiler *c, s32 at)
 {
 	emit_load(c->e, INSN_DW, 5, REG_BASE, at);
@@ -77,7 +77,7 @@ static void emit_resume(struct compiler *c, const struct cold *cold)
 }
 
 /*
- * The common end of all slow paths of an inlined function: makes its frame, at the call, and
+ * The common end of all slow paths of an inlined function: makes its frame, as of the call, and
  * continues in the interpreter at the instruction in r3.
  */
 static void emit_shared_resume(struct compiler *c)
@@ -124,7 +124,7 @@ static bool helper_caches(u32 helper)
 	return helper == HELPER_gettable || helper == HELPER_getglobal || helper == HELPER_self;
 }
 
-/* Offsets of frame words that a cold path passes to shared code. */
+/* Offsets of words in the frame by which a slow path passes arguments to shared code. */
 #define HELPED_PC	(-8)
 #define HELPED_SLOT	(-16)
 
@@ -161,8 +161,8 @@ static void go_back(struct compiler *c, u32 helper)
 }
 
 /*
- * The code that all cold paths with this helper share, entered with the pc in r2.  It saves room,
- * at the cost of finding the way back by the pc.
+ * The code that all slow paths with this helper share, entered with the pc in r2. It saves space,
+ * but has to find its way back by the pc.
  */
 static void emit_shared_helper(struct compiler *c, u32 helper)
 {
@@ -237,7 +237,7 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 		check_integer(c, reg, fail);
 }
 
-/* Can the register hold only @types, so that its tag need not be stored? */
+/* Do the register's values always have a tag for @types, so that the tag need not be stored? */
 static bool has_tag(const struct compiler *c, u32 reg, u8 types)
 {
 	return !(types_of_register(c, reg) & ~types) && !c->has_deferred[reg];
@@ -269,7 +269,7 @@ static const struct {
 	{ T_STRING, TAG_STRING }, { T_TABLE, TAG_TABLE }, { T_FUNCTION, TAG_FUNCTION },
 };
 
-/* The index in @tags of the tag of values of these types, or -1. */
+/* The index in @tags of the only tag that values of these types have, or -1. */
 static int tag_of(u8 types)
 {
 	size_t i;
@@ -374,7 +374,7 @@ void check_libraries(struct compiler *c)
 	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold_leave(c));
 }
 
-/* R(A) = a library's function, if that is certain. */
+/* R(A) = a library's function, if it is certain. */
 static bool compile_library(struct compiler *c, u32 i)
 {
 	struct value v;
@@ -408,7 +408,7 @@ static void compile_getupval(struct compiler *c, u32 to, u32 up)
 	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, to), 0);
 }
 
-/* The collector has to know only of stores of objects. */
+/* The collector must be told only of stores of objects. */
 static void compile_setupval(struct compiler *c, u32 from, u32 up)
 {
 	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_setupval, back);
@@ -447,7 +447,7 @@ static void check_zero(struct compiler *c, u32 fail)
 	emit_land(c->e, fine);
 }
 
-/* r1 = r1 * RK(@rk), which fits in 64 bits: both have 32 bits, or one has few. */
+/* r1 = r1 * RK(@rk), which fits in 64 bits: both have 32 bits, or one has few bits. */
 static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
 {
 	s64 k;
@@ -467,7 +467,7 @@ static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
 	check_zero(c, fail);
 }
 
-/* r1 modulo the constant of the instruction, whatever r1 is, rounded as Lua does. */
+/* r1 modulo the instruction's constant, for any r1, with Lua's rounding. */
 static void emit_division(struct compiler *c, const struct cold *cold)
 {
 	s64 k = 1;
@@ -481,10 +481,10 @@ static void emit_division(struct compiler *c, const struct cold *cold)
 }
 
 /*
- * r1 = r1 modulo a positive constant.  Of numbers of 31 bits the quotient is that of a product:
- * with k <= 2^n and m = 2^(31 + n) / k, rounded up, m * k is less than 2^n beyond 2^(31 + n); so
- * x * m, x < 2^31, is beyond x / k * 2^(31 + n) by less than 2^(31 + n) / k, which is not enough
- * for another quotient.  A division takes as long as twenty other instructions.
+ * r1 = r1 modulo a positive constant k. A division takes as long as twenty other instructions, so
+ * for x < 2^31 the quotient is (x * m) >> (31 + n), with k <= 2^n and m = 2^(31 + n) / k, rounded
+ * up. Then m * k exceeds 2^(31 + n) by less than 2^n, so x * m exceeds x / k * 2^(31 + n) by less
+ * than 2^(31 + n) / k, which does not change the quotient.
  */
 static void emit_modulo(struct compiler *c, s64 k)
 {
@@ -548,8 +548,8 @@ static void emit_arith(struct compiler *c, u32 i, u32 fail)
 }
 
 /*
- * Is the quotient only there for math.floor(), which is called next?  Then it can be rounded
- * here: of integers by a power of 2 that is a shift, and rounding again changes nothing.
+ * Is the quotient only used by the next call, of math.floor()? Then it can be rounded here, where
+ * the quotient of an integer by a power of 2 is a shift; rounding again does not change it.
  */
 static bool is_floored(const struct compiler *c, u32 i, s64 *k)
 {
@@ -576,8 +576,8 @@ static void compile_floored(struct compiler *c, u32 i, s64 k)
 }
 
 /*
- * The result of two integers is expected to be an integer, so that the types of loops
- * are known: if it is not, the interpreter goes on.
+ * The result of two integers is expected to be an integer, so that types in loops stay known. If
+ * it is not, the interpreter takes over.
  */
 static void compile_arith(struct compiler *c)
 {
@@ -593,7 +593,7 @@ static void compile_arith(struct compiler *c)
 	back = emit_label(c->e);
 	fail = sure ? cold_leave(c) : cold_helper(c, HELPER_arith, back);
 	emit_arith(c, i, fail);
-	/* The tag of an operand is there. */
+	/* The register already has the tag of the operand. */
 	if (!c->has_deferred[a_of(i)] &&
 	    (a_of(i) == b_of(i) || (op_of(i) != OP_UNM && a_of(i) == c_of(i))))
 		emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i)), 1);
@@ -648,7 +648,7 @@ static void compile_else(struct compiler *c)
 		emit_jump(c->e, c->labels[c->pc + 2]);
 }
 
-/* After a test: jumps to @label, unless its code comes next. */
+/* After a test: jumps to @label, unless the code at @label follows. */
 static void jump_on(struct compiler *c, u32 label)
 {
 	if (op_of(insn_at(c)) != OP_TEST || label != c->labels[c->pc + 2] ||
@@ -656,7 +656,7 @@ static void jump_on(struct compiler *c, u32 label)
 		emit_jump(c->e, label);
 }
 
-/* Jumps if R(@reg) is false, or if it is true. */
+/* Jumps if the value of R(@reg) is false, or if it is true. */
 static void emit_test(struct compiler *c, u32 reg, u32 if_false, u32 if_true)
 {
 	u8 types = types_of_register(c, reg);
@@ -780,9 +780,7 @@ static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct v
 	emit_jump(c->e, equal);
 }
 
-/*
- * Compares with an integer: each has one word, so anything else is another value, but -0.
- */
+/* Compares with an integer: an equal value is the same word, except -0. */
 static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
 {
 	u32 to = target_of(c, c->pc + 1), next = c->labels[c->pc + 2];
@@ -800,7 +798,7 @@ static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
 	compile_else(c);
 }
 
-/* Of the operands of an OP_EQ one is an integer, *@k, and the other a register. */
+/* Is one operand of the OP_EQ an integer, *@k, and the other a register? */
 static bool equals_integer(const struct compiler *c, u32 i, u32 *reg, s64 *k)
 {
 	bool first = is_constant(c, b_of(i), k);
@@ -834,7 +832,7 @@ static void compile_compare(struct compiler *c, u32 i)
 
 /* -- Loops -------------------------------------------------------------------- */
 
-/* Loops over values other than integers are interpreted, with the code after them. */
+/* The interpreter runs loops over values other than integers, and the code after them. */
 static void compile_forprep(struct compiler *c, u32 i)
 {
 	u32 a = a_of(i), leave = cold_leave(c);
@@ -848,7 +846,7 @@ static void compile_forprep(struct compiler *c, u32 i)
 		emit_alu_imm(c->e, INSN_SUB, 1, step);
 	} else {
 		load_integer(c, 2, a + 2, leave);
-		/* A step of 0 is left to the interpreter. */
+		/* The interpreter handles a step of 0. */
 		emit_branch_imm(c->e, INSN_JEQ, 2, 0, leave);
 		emit_alu(c->e, INSN_SUB, 1, 2);
 	}
@@ -1001,7 +999,7 @@ void compile_code(struct compiler *c)
 	}
 }
 
-/* Cold paths may add further cold paths. */
+/* Slow paths may add further slow paths. */
 static void compile_colds(struct compiler *c)
 {
 	struct compiler *inner;
@@ -1124,7 +1122,7 @@ static void release(struct compiler *c)
 	free(c->defer_until);
 }
 
-/* The stack of functions that call others is counted in frames, so each of them has one. */
+/* Stack use is counted in frames, so each function that calls others needs a frame. */
 static u32 frame_of(const struct compiler *c)
 {
 	u32 size = c->p->has_calls ? FRAME_SIZE : 0, slots = c->slots * 8;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * From a function of Lua's to one of an image: docs/design/lua-compiler.md.
+ * Compiles a Lua function to a function of an image: docs/design/lua-compiler.md.
  *
- * r6 is L and r7 L->base, the frame's first register.  All of Lua's registers are on its
- * stack, as the interpreter has them, whenever anything else can look: so it can go on
- * with a frame at any instruction.
+ * r6 is L and r7 L->base, the frame's first register. Whenever other code can read Lua's
+ * registers, they are all on Lua's stack, as the interpreter expects them. So the interpreter can
+ * take over a frame at any instruction.
  */
 #ifndef LIB_LUA_COMPILE_H
 #define LIB_LUA_COMPILE_H
@@ -18,8 +18,8 @@
 #define REG_BASE	7
 
 /*
- * The stack of functions that call others is measured in frames, so that each has one.
- * The others do not check their depth, as they do not add to it.
+ * The stack of functions that call others is measured in frames, so each of them has a frame.
+ * Other functions do not add to the depth, so they do not check it.
  */
 #define FRAME_SIZE	64
 
@@ -27,8 +27,9 @@ struct compiler;
 
 /**
  * struct deferred - a value that has not been stored
- * @place: its register, from the frame's first on
- * @by:    what has deferred it, in whose code @until is the last instruction that wants it
+ * @place: its register, as an index in the frame
+ * @by:    the compiler that deferred it; @until is the last instruction of its code that uses the
+ *         value
  */
 struct deferred {
 	u32 place, until;
@@ -40,8 +41,8 @@ struct deferred {
 #define DEFER_ALWAYS	(~0U)
 
 /*
- * @cached: the place of a register whose value and tag are in r5 and r4, too; NOT_CACHED.
- * Only this instruction has loaded it, if @fresh.
+ * @cached: index of the register whose value and tag are in r5 and r4, too; or NOT_CACHED.
+ *          @fresh: the current instruction has loaded it.
  */
 struct deferral {
 	u32 n, cached;
@@ -51,7 +52,10 @@ struct deferral {
 
 #define NOT_CACHED	(~0U)
 
-/* Rarely executed code, which @emit puts after the function.  It stores @deferral first. */
+/*
+ * Rarely executed code, which @emit adds after the function. It first stores the values of
+ * @deferral.
+ */
 struct cold {
 	void (*emit)(struct compiler *c, const struct cold *cold);
 	u32 label, back, pc;
@@ -61,20 +65,22 @@ struct cold {
 };
 
 /**
- * struct compiler - of a function
- * @inlines: for each instruction, the function whose code takes the place of the call
- * @in_loop: for each instruction, it is in a loop that calls nothing, of the caller if there
- *           is one
- * @fast:    for each instruction, it ends a loop of loop.c, of which the frame has @slots
- * @defer_until: for each instruction, the last one that wants its value, if that is deferred
- * @has_deferred: of some instruction the value for this register is
- * @deferral: what is deferred here, also of the function that the code is put into
- * @caller:  that function, at whose instruction @call the code is; it goes on at @back, with
- *           a result of the types @result
- * @returned: there was a return; @returns_cached: after the only one the result is cached
- * @shift:   where the first register is, from the frame's first on
- * @open_end: the register after the results of the call at @open_pc, which are all that it has
- * @inlined: compilers whose cold paths are to come, linked by @next
+ * struct compiler - the compilation of a function
+ * @inlines: for each instruction, the function that is inlined in place of the call
+ * @in_loop: for each instruction: it is in a loop without calls, or inlined into one
+ * @fast:    for each instruction: it ends a loop with fast code (loop.c), which uses @slots of
+ *           the frame
+ * @defer_until: for each instruction, the last instruction that uses its value, if the value is
+ *               deferred
+ * @has_deferred: for each register: some instruction defers its value
+ * @deferral: values deferred at this instruction, the caller's included
+ * @caller:  the function into which this one is inlined, at instruction @call; it continues at
+ *           @back with a result of types @result
+ * @returned: there was a return; @returns_cached: it was the only one, and its result is cached
+ * @shift:   index of the first register in the frame
+ * @open_end: the register after the results of the call at @open_pc, which returns all of its
+ *            results
+ * @inlined: inlined functions whose slow paths are still to be emitted, linked by @next
  */
 struct compiler {
 	const struct runtime *runtime;
@@ -82,10 +88,10 @@ struct compiler {
 	struct emit *e;
 	struct types types;
 	u32 pc;
-	u32 *labels;		/* of instructions */
+	u32 *labels;		/* one for each instruction */
 	/*
-	 * Where all do that leave, with the pc in r2; that exit, with r0; that return; that
-	 * get a frame, with the pc in r3; that call a helper.
+	 * Shared ends of slow paths: of those that leave, with the pc in r2; exit, with r0;
+	 * return; make a frame, with the pc in r3; call a helper.
 	 */
 	u32 leave, exit, epilogue, slow_return;
 	u32 resume, helped[HELPERS_N];
@@ -103,7 +109,7 @@ struct compiler {
 	bool returned, returns_cached;
 };
 
-/* Adds the code of @p, with its frame's bytes.  False if it has to be interpreted. */
+/* Adds the code of @p, with the bytes of its frame. False if it has to be interpreted. */
 bool compile_proto(const struct runtime *runtime, const struct proto *p, struct emit *e,
 		   u32 *frame);
 
@@ -124,7 +130,7 @@ static inline bool is_cached(const struct compiler *c, u32 reg)
 	return c->deferral->cached == c->shift + reg;
 }
 
-/* r5 and r4 are the value and the tag of R(@reg), until the end of the next instruction. */
+/* r5 and r4 have the value and the tag of R(@reg), until the end of the next instruction. */
 static inline void set_cached(struct compiler *c, u32 reg)
 {
 	c->deferral->cached = c->shift + reg;
@@ -135,16 +141,16 @@ static inline void set_cached(struct compiler *c, u32 reg)
 u32 cold_path(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 helper,
 	      u32 back);
 
-/* The same for code that may also go on at @target. */
+/* As above, for code that may also continue at @target. */
 u32 cold_path_to(struct compiler *c, void (*emit)(struct compiler *, const struct cold *), u32 back,
 		 u32 target);
 
-/* A label where the interpreter takes over, at this instruction. */
+/* A label from which the interpreter takes over at this instruction. */
 u32 cold_leave(struct compiler *c);
-/* A label where a helper executes this instruction, and the next one follows. */
+/* A label from which a helper executes this instruction, and the next one follows. */
 u32 cold_helper(struct compiler *c, u32 helper, u32 back);
 
-/* The jump if a comparison holds, or if it does not. */
+/* The opcode of the jump if the comparison holds, or if it does not. */
 u8 compare_op(enum op op, bool holds);
 
 /* Calls a helper with L and the pc; it may move the frame. */
@@ -159,92 +165,104 @@ void store_integer(struct compiler *c, u32 to, u8 reg);
 /* Goes to @fail unless R(@reg) has the tag @tag. */
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
 
-/* defer.c: finds what to defer. */
+/* defer.c: finds the values to defer. */
 bool defer_find(struct compiler *c);
-/* Defers the value of this instruction, if it is to be; then that needs no code. */
+/* Defers the value of this instruction if possible; then the instruction needs no code. */
 bool defer_insn(struct compiler *c);
-/* Before and after each instruction: stores what it reads, and forgets what it ends. */
+/*
+ * Before and after each instruction: store the deferred values that it reads, and forget those
+ * that it overwrites.
+ */
 void defer_before(struct compiler *c);
 void defer_after(struct compiler *c);
-/* Does the instruction, on its fast way, let nothing else look at registers? */
+/* Does the fast path of the instruction let no other code read Lua's registers? */
 bool defer_is_quiet(const struct compiler *c);
 void defer_value(struct compiler *c, u32 reg, struct value v, u32 until);
 bool defer_has(const struct compiler *c, u32 reg);
-/* Stores all; overwrites r0. */
+/* Stores all deferred values; overwrites r0. */
 void defer_flush(struct compiler *c);
 void defer_store_all(struct compiler *c, const struct deferral *deferral, u8 spare);
-/* Stores @v at @place of the frame. */
+/* Stores @v at index @place of the frame. */
 void defer_store(struct compiler *c, u32 place, struct value v, u8 spare);
-/* Does the instruction read the register?  Of some, more than they do is said. */
+/* Does the instruction read the register? May be true for registers that it does not read. */
 bool defer_reads(u32 i, u32 reg);
-/* Has it another value after the instruction, wherever that leads to? */
+/* Does the register get a new value in the instruction, on every path from it? */
 bool defer_writes(u32 i, u32 reg);
-/* Is it written before it is read, from @pc on?  @seen is of searches with other numbers. */
+/*
+ * Is the register written before it is read on every path from @pc? @number identifies the search
+ * in @seen.
+ */
 bool defer_is_dead(const struct proto *p, u32 *seen, u32 number, u32 reg, u32 pc);
-/* Forgets those whose places are @place and after it. */
+/* Forgets deferred values of registers from index @place on. */
 void defer_forget_from(struct compiler *c, u32 place);
 
-/* loop.c: finds loops whose values are better in registers. */
+/* loop.c: finds loops that can keep their values in machine registers. */
 bool loop_find(struct compiler *c);
-/* The code of such a loop, which is entered at the end of a pass of its other code. */
+/* Emits the fast code of such a loop, which the loop's other code enters at the end of a pass. */
 void loop_emit(struct compiler *c, const struct cold *cold);
 /* The OP_FORPREP of the loop that ends at @pc, or ~0U. */
 u32 loop_prep(const struct compiler *c, u32 pc);
 
-/* The code of a function, after it has been entered. */
+/* Emits the code of a function after its entry. */
 void compile_code(struct compiler *c);
-/* Prepares for it.  False if there is no memory. */
+/* Prepares for compile_code(). False if out of memory. */
 bool compile_prepare(struct compiler *c);
 /* Loads the object in R(@from). */
 void load_object(struct compiler *c, u8 reg, u32 from);
-/* Copies a value from R(@from) to @to, which may have any tag. */
+/* Copies a value with any tag from R(@from) to @to. */
 void copy_value(struct compiler *c, s32 to, u32 from);
 
-/* Is the instruction a call that compile_intrinsic() compiles without one? */
+/* Is the instruction a call that compile_intrinsic() compiles inline? */
 bool is_intrinsic(const struct compiler *c);
-/* Whether, in addition, its code does not read R(@reg), an argument or function. */
+/* As above, and does its code not read R(@reg), an argument or the function? */
 bool intrinsic_knows(const struct compiler *c, u32 reg);
 
-/* The system call that the call at @pc certainly is, if it has as many arguments, or -1. */
+/*
+ * The system call that the call at @pc certainly makes, if the number of arguments is right, or
+ * -1.
+ */
 long certain_syscall(const struct compiler *c, u32 pc);
-/* The registers of its arguments. */
+/* The machine registers of its arguments. */
 extern const u8 syscall_places[];
 
 /*
- * The call here, with the number of its arguments where the call before it, whose results are the
- * last of them, is expected to have so many.
+ * The current call instruction; if its last arguments are all results of the call before it, with
+ * the number of arguments that is expected.
  */
 u32 call_here(const struct compiler *c);
-/* The instruction as a call with @n results. */
+/* The call instruction with @n results instead. */
 static inline u32 with_results(u32 i, u32 n)
 {
 	return (i & ~(0x1ffU << 14)) | (n + 1) << 14;
 }
-/* All results of the call here are the @n from R(A) on: so the next one takes them. */
+/*
+ * Notes that all results of the current call are the @n from R(A) on, for a next call that takes
+ * them.
+ */
 void end_results(struct compiler *c, u32 n);
 
-/* Goes to @slow unless the call has the arguments that are expected. */
+/* Goes to @slow unless the call has the expected number of arguments. */
 void check_open(struct compiler *c, u32 slow);
-/* The same, and its function R(@a) is @intrinsic. */
+/* As above, and unless its function, R(@a), is @intrinsic. */
 void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow);
-/* The call's only result is r1. */
+/* Stores r1 as the call's only result. */
 void store_result(struct compiler *c, u32 i, bool may_be_large, u32 back);
-/* Its results after the first @n, as many as are wanted, are nil. */
+/* Sets the wanted results after the first @n to nil. */
 void store_nils(struct compiler *c, u32 i, u32 n);
 
 /*
- * A call's result, which the code after it may expect to be an integer (expected_result()):
- * the runtime makes the call, and where the result is another one, compiled code is left.
+ * Slow path of a call whose result is expected to be an integer (expected_result()): the runtime
+ * makes the call, and if its result is not an integer, the interpreter takes over.
  */
 void emit_for_integer(struct compiler *c, const struct cold *cold);
-/* The cold path for the call here, as that. */
+/* The label of such a slow path for the current call. */
 u32 cold_for_integer(struct compiler *c, u32 back);
 
-/* bits.c: operations of the library "bit", as is_intrinsic() and so on. */
+/* bits.c: operations of the library "bit", like is_intrinsic() and compile_intrinsic(). */
 bool is_bits_intrinsic(const struct compiler *c, int intrinsic);
 void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back);
 
-/* text.c: the same of functions for text, as is_intrinsic() and so on. */
+/* text.c: functions for text, likewise. */
 bool is_text_intrinsic(const struct compiler *c, int intrinsic);
 bool text_knows(const struct compiler *c, int intrinsic, u32 reg);
 void compile_text(struct compiler *c, int intrinsic, u32 back);
@@ -260,7 +278,7 @@ bool compile_gmatch_loop(struct compiler *c, u32 slow, u32 again, u32 over);
 void check_libraries(struct compiler *c);
 
 void compile_call(struct compiler *c);
-/* Compiles the call inline if it probably is of a function that can be. */
+/* Compiles the call inline if its function probably has an inline form. */
 bool compile_intrinsic(struct compiler *c, u32 back);
 /* r3 = the number of arguments of call @i, whose function is at the address in r2. */
 void count_arguments(struct compiler *c, u32 i);
@@ -277,7 +295,7 @@ void check_wanted(struct compiler *c, u32 n, u32 fail);
 void return_values(struct compiler *c, u32 a, u32 n);
 /* The function of the runtime that R(@a) probably holds, or -1. */
 int expected_intrinsic(const struct compiler *c, u32 a);
-/* What several instructions share, after all of them. */
+/* Emits code that several instructions share, after all of them. */
 void emit_shared(struct compiler *c);
 /* The running function's closure. */
 void load_closure(struct compiler *c, u8 reg);
@@ -285,9 +303,9 @@ void compile_getglobal(struct compiler *c);
 void compile_self(struct compiler *c);
 void compile_gettable(struct compiler *c);
 void compile_settable(struct compiler *c);
-/* r3 = the nodes of the table in r1; to @miss if it has too few for node @n.  Keeps r1. */
+/* r3 = the nodes of the table in r1; goes to @miss if there are too few for node @n. Keeps r1. */
 void load_nodes(struct compiler *c, u32 n, u32 miss);
-/* To @miss unless the key of the node at r3 + @at is the string in r2. */
+/* Goes to @miss unless the key of the node at r3 + @at is the string in r2. */
 void check_key(struct compiler *c, s32 at, u32 miss);
 void compile_begin(struct compiler *c);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Lazy stores: a register often gets a value known at compile time, a function to
- * call or an operand, that is read once, soon after.  If all code that reads it knows the value,
- * it is not stored, except on cold paths.
+ * Lazy stores (see compile.h): a register often gets a value known at compile time, a function to
+ * call or an operand, that is read once, soon after. If all code that reads the register knows
+ * the value, it is stored only on slow paths.
  */
 #include <stdlib.h>
 
 #include "compile.h"
 
-#define WINDOW		8	/* instructions until the value has been read */
-#define LOOK_AHEAD	256	/* instructions that the search for reads visits */
+#define WINDOW		8	/* the most instructions until the value has been read */
+#define LOOK_AHEAD	256	/* the most instructions that the search for reads visits */
 
 /* -- What instructions do with registers -------------------------------------------------- */
 
@@ -133,7 +133,7 @@ bool defer_is_dead(const struct proto *p, u32 *seen, u32 number, u32 reg, u32 pc
 	return is_dead(&s, pc);
 }
 
-/* -- Which are deferred ------------------------------------------------------------------- */
+/* -- Finding values to defer --------------------------------------------------------------- */
 
 /* The value that the instruction at @pc assigns to R(A), if it is known. */
 static bool known_value(const struct compiler *c, u32 pc, struct value *v)
@@ -165,7 +165,10 @@ static bool known_value(const struct compiler *c, u32 pc, struct value *v)
 	}
 }
 
-/* The last instruction that reads it, or the one that overwrites it; 0 if it is too far away. */
+/*
+ * The last instruction that reads the register, or the one that overwrites it; 0 if it is too far
+ * away.
+ */
 static u32 find_end(struct compiler *c, u32 pc, u32 reg, u32 *seen)
 {
 	struct search s = { c->p, seen, pc + 1, reg, LOOK_AHEAD };
@@ -207,7 +210,7 @@ bool defer_find(struct compiler *c)
 	return true;
 }
 
-/* -- Storing them after all ---------------------------------------------------------------- */
+/* -- Storing deferred values --------------------------------------------------------------- */
 
 void defer_store(struct compiler *c, u32 place, struct value v, u8 spare)
 {
@@ -299,7 +302,7 @@ void defer_value(struct compiler *c, u32 reg, struct value v, u32 until)
 	};
 }
 
-/* -- Around each instruction --------------------------------------------------------------- */
+/* -- Before and after each instruction ------------------------------------------------------- */
 
 static bool is_plain(const struct compiler *c, u32 rk)
 {

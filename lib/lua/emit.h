@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Instructions of images (linux/syscript_image.h), with labels.  Where memory runs out,
- * or a jump gets too long, @failed says so in the end.
+ * Emits instructions of images (linux/syscript_image.h), with labels. If memory runs out, or a
+ * jump gets too long, @failed is set, to be tested at the end.
  */
 #ifndef LIB_LUA_EMIT_H
 #define LIB_LUA_EMIT_H
@@ -41,7 +41,7 @@ struct origin {
 struct emit {
 	struct image_insn *insns;
 	u32 n, room;
-	s32 *labels;		/* where they are, LABEL_NEW, or LABEL_WANTED: by a jump */
+	s32 *labels;		/* positions; LABEL_NEW; LABEL_WANTED: by a jump */
 	u32 nlabels, label_room;
 	struct jump_fixup *jumps;
 	u32 njumps, jump_room;
@@ -95,10 +95,10 @@ void emit_store(struct emit *e, u8 size, u8 base, s32 off, u8 src);
 void emit_store_imm(struct emit *e, u8 size, u8 base, s32 off, s32 imm);
 
 void emit_exit(struct emit *e);
-/* System call @nr, or another call of the engine. */
+/* System call @nr, or one of the engine's calls. */
 void emit_syscall(struct emit *e, u32 nr);
 void emit_engine_call(struct emit *e, u32 call);
-/* Calls the function with @number in the table: itself, or whatever the table names. */
+/* Calls function @number of the table: directly, or the table's current entry. */
 void emit_call(struct emit *e, u32 number);
 void emit_call_by(struct emit *e, u8 reg);
 

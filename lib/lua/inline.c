@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See types.h.  Calls of small functions, whose code takes the call's place: they make no
- * calls and have no loops, and the fast way of each of their instructions is inline, so
- * that they need no frame.  An instruction that takes its slow way gets its frame then.
+ * Inlining of small functions (see types.h): they make no calls and have no loops, and each of
+ * their instructions has an inline fast path, so that they need no frame. An instruction that
+ * takes its slow path makes the frame then.
  */
 #include "opcodes.h"
 #include "types.h"
@@ -98,7 +98,7 @@ static bool is_inline_as_a_whole(const struct types *t)
 	return !has_loop(t->p);
 }
 
-/* The types of its first result. */
+/* The types of the function's first result. */
 static uint8_t returned(const struct types *t)
 {
 	uint32_t pc, i;

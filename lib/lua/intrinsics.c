@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Functions of the runtime's that are expected where a script calls
- * something, and are done in place of a call: system calls, and access to memory.
- * Whether it is them is looked at each time.
+ * Inline forms of the runtime's functions (see compile.h): system calls, and access to memory,
+ * where a script is expected to call these functions. The code checks each time that the function
+ * is the expected one.
  */
 #include <linux/syscript_image_batch.h>
 #include <string.h>
@@ -27,7 +27,7 @@ u32 call_here(const struct compiler *c)
 	return (i & ~(0x1ffU << 23)) | (c->open_end - a_of(i)) << 23;
 }
 
-/* r1 = the place of R(@reg). */
+/* r1 = the address of R(@reg). */
 static void load_place(struct compiler *c, u8 to, u32 reg)
 {
 	emit_mov(c->e, to, REG_BASE);
@@ -77,7 +77,7 @@ u32 cold_for_integer(struct compiler *c, u32 back)
 	return cold_path(c, emit_for_integer, is_expected, back);
 }
 
-/* r1 is too large for an integer of INTEGER_BITS. */
+/* The result in r1 is too large for an integer of INTEGER_BITS. */
 static void emit_large(struct compiler *c, const struct cold *cold)
 {
 	emit_mov(c->e, 3, 1);
@@ -105,7 +105,7 @@ void store_nils(struct compiler *c, u32 i, u32 n)
 	wants_results(c, i, n);
 }
 
-/* r1 is the first result of the @n of the call. */
+/* r1 is the first of the call's @n results. */
 static void store_results(struct compiler *c, u32 i, u32 n, bool may_be_large, u32 back)
 {
 	u32 a = a_of(i);
@@ -142,7 +142,7 @@ static bool takes(const char *kinds, u32 nargs)
 	return true;
 }
 
-/* An argument is a string, whose text the kernel reads. */
+/* An argument is a string, whose bytes the kernel reads. */
 static void emit_text(struct compiler *c, const struct cold *cold)
 {
 	u8 reg = syscall_places[cold->helper];
@@ -153,12 +153,12 @@ static void emit_text(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* Loads argument @n, an integer or a string, which the kernel does not write to. */
+/* Loads argument @n: an integer, or a string, to which the kernel does not write. */
 static void load_text(struct compiler *c, u32 reg, u32 n, u32 slow)
 {
 	u32 back = emit_label(c->e), text = cold_path(c, emit_text, n, back);
 
-	/* It goes on here, where nothing has been stored either. */
+	/* Continues here, where nothing has been stored either. */
 	if (c->ncolds)
 		c->colds[c->ncolds - 1].deferral.n = 0;
 	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
@@ -167,7 +167,7 @@ static void load_text(struct compiler *c, u32 reg, u32 n, u32 slow)
 	emit_land(c->e, back);
 }
 
-/* Loads arguments into their places; r0 is free until the last one. */
+/* Loads the arguments into their registers; r0 is free until the last one. */
 static void load_arguments(struct compiler *c, long nr, u32 a, u32 nargs, u32 slow)
 {
 	const char *kinds = syscall_kinds(nr);
@@ -203,7 +203,7 @@ static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
 	emit_branch(c->e, INSN_JNE, 5, 0, slow);
 }
 
-/* A result that is too large goes on at @stored. */
+/* If the result is too large, continues at @stored. */
 static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back, u32 stored)
 {
 	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_path(c, emit_helper, HELPER_call, back);
@@ -223,8 +223,8 @@ struct kind {
 };
 
 /*
- * The instruction that has loaded the constant in R(@reg): on the straight line before this
- * one, after which only registers above have been written.  NULL: there is none.
+ * The instruction that loaded the constant in R(@reg), if it is on the straight line before this
+ * instruction and only higher registers were written since; otherwise NULL.
  */
 static const u32 *find_load(const struct compiler *c, u32 reg)
 {
@@ -299,7 +299,7 @@ static void compile_peek(struct compiler *c, u32 i, u32 back, u32 stored)
 	store_result(c, i, kind.size == 8, stored);
 }
 
-/* Goes to @slow unless r3 fits, as signed or as unsigned. */
+/* Goes to @slow unless r3 fits the scalar, as signed or as unsigned. */
 static void check_fits(struct compiler *c, struct kind kind, u32 slow)
 {
 	u32 bits = kind.size * 8;
@@ -350,11 +350,11 @@ static void compile_pending(struct compiler *c, u32 i, u32 back)
 
 /* -- Files ------------------------------------------------------------------------------------ */
 
-/* Where the structure is: the frame of a function that calls others has room for it. */
+/* Offset of the structure: the frame of a function that calls others has room for it. */
 #define IN_FRAME(field)	\
 	((s32)offsetof(struct image_batch_file, field) - (s32)sizeof(struct image_batch_file))
 
-/* The second result: the file's size, unless there was an error, in r1. */
+/* The second result: the file's size; none if r1 is an error. */
 static void store_total(struct compiler *c, u32 i)
 {
 	u32 a = a_of(i) + 1, failed = emit_label(c->e);
@@ -369,7 +369,7 @@ static void store_total(struct compiler *c, u32 i)
 	emit_land(c->e, failed);
 }
 
-/* The bytes are of a buffer in memory, which is smaller than large integers. */
+/* The number of bytes is at most a buffer's size, so it is not a large integer. */
 static void compile_read_file(struct compiler *c, u32 i, u32 back)
 {
 	static const struct {
@@ -402,7 +402,7 @@ static void compile_read_file(struct compiler *c, u32 i, u32 back)
 
 /* -- pcall() ---------------------------------------------------------------------------------- */
 
-/* The runtime's helper does it, without the cost of a call of a C function. */
+/* The runtime's helper does it, without the cost of calling a C function. */
 static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 {
 	u32 slow;
@@ -417,7 +417,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 	return true;
 }
 
-/* -- Which one it is ------------------------------------------------------------------------- */
+/* -- Selection --------------------------------------------------------------------------------- */
 
 int expected_intrinsic(const struct compiler *c, u32 a)
 {
@@ -479,12 +479,12 @@ bool intrinsic_knows(const struct compiler *c, u32 reg)
 		return text_knows(c, expected_intrinsic(c, a), reg);
 	if (rk_is_constant(&c->types, c->pc, reg, &k))
 		return true;
-	/* The kind. */
+	/* The kind of the scalar. */
 	return reg == a + 2 && (expected_intrinsic(c, a) == INTRINSIC_util_peek ||
 				expected_intrinsic(c, a) == INTRINSIC_util_poke);
 }
 
-/* That with one result, or none. */
+/* The form with one result, or none. */
 static void compile_expected(struct compiler *c, u32 i, u32 back, u32 stored)
 {
 	int intrinsic = expected_intrinsic(c, a_of(i));

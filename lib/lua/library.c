@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Functions of Lua's libraries, which scripts look up each time that they call one.  What the
- * tables of libraries have when the script is compiled is taken for granted: the runtime watches
- * these tables (luaC_replaces()), and where it has seen a change, compiled code leaves.
+ * Scripts look up functions of Lua's libraries at each call. Compiled code instead assumes that
+ * the libraries' tables have the values of compile time: the runtime watches these tables
+ * (luaC_replaces()), and after a change compiled code leaves to the interpreter.
  */
 #include "read.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See link.h. */
+/*
+ * Implements link.h: compiles the functions that run() reaches, and links them to the runtime's
+ * image.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +10,10 @@
 #include "link.h"
 #include "pattern.h"
 
-/* About as many instructions become the 64 KiB of code that each account is sure to get. */
+/* About as many instructions as become the 64 KiB of code that each account is guaranteed. */
 #define INSNS_FIT	6400
 
-/* Its parts: see syscript_image.h. */
+/* The parts of an image: see syscript_image.h. */
 struct parts {
 	struct image_header *header;
 	struct image_func *funcs;
@@ -40,18 +43,21 @@ static struct parts parts_of(struct image_header *header)
 
 /* -- Compiling -------------------------------------------------------------------------- */
 
-/* Before anything is compiled, as calls refer to numbers.  Returns the next one. */
+/*
+ * Numbers functions from @number on, before any is compiled, because calls refer to numbers.
+ * Returns the next number.
+ */
 static u32 give_numbers(struct runtime *runtime, u32 first)
 {
 	struct proto *p;
 
 	for (p = runtime->protos; p < runtime->protos + runtime->nprotos; p++)
-		/* The script itself is run once. */
+		/* The script's main function runs only once, so it is not compiled. */
 		p->number = p->line && p->reached ? first++ : 0;
 	return first;
 }
 
-/* For a function that has a number but cannot be compiled: enters the interpreter. */
+/* A numbered function that could not be compiled: enters the interpreter. */
 static void compile_nothing(const struct runtime *runtime, struct emit *e)
 {
 	emit_mov(e, 1, 5);
@@ -60,7 +66,7 @@ static void compile_nothing(const struct runtime *runtime, struct emit *e)
 	emit_exit(e);
 }
 
-/* Patterns follow functions, of which not one may use them: so each has its number before. */
+/* Numbers the patterns after the functions, before it is known which patterns are used. */
 static void number_patterns(struct runtime *runtime, u32 first)
 {
 	u32 i;
@@ -122,7 +128,7 @@ static void add_functions(const struct parts *to, const struct image_header *bas
 	}
 }
 
-/* The function with @number in the joint table, of which @n are the base's. */
+/* The function with @number in the joint table, whose first @n entries are the base's. */
 static void set_call(struct image_insn *insn, u32 at, const u32 *base, u32 n,
 		     const struct compiled *compiled, u32 number)
 {
@@ -168,7 +174,7 @@ static struct image_header *link_image(const struct image_header *base, const u3
 	return linked;
 }
 
-/* The numbers that the runtime exports must be in the image's table. */
+/* The image's table must contain the numbers that the runtime exports. */
 static bool check_exports(const struct runtime_exports *exports, u32 ntable)
 {
 	const uint64_t *numbers = exports->helpers;
@@ -188,7 +194,7 @@ static void free_compiled(struct compiled *compiled)
 	*compiled = (struct compiled){ 0 };
 }
 
-/* Compiles what run() reaches, or @few of it. */
+/* Compiles the functions that run() reaches, or @few of them. */
 static bool compile_reached(struct runtime *runtime, u32 first, struct compiled *out, bool few)
 {
 	if (!runtime_find_reached(runtime, few))
@@ -234,7 +240,7 @@ static void write_word(const struct runtime *runtime, uint64_t address, uint32_t
 		memcpy(runtime->arena + at, &value, sizeof(value));
 }
 
-/* Writes each function's number into its closures, too. */
+/* Also writes each function's number into its closures. */
 static void attach_closures(const struct runtime *runtime)
 {
 	uint64_t global = runtime_word(runtime, runtime->state + STATE_GLOBAL, 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Compiled functions as an image that extends the runtime's, whose functions they call. */
+/* Links compiled functions to an image that extends the runtime's, whose functions they call. */
 #ifndef LIB_LUA_LINK_H
 #define LIB_LUA_LINK_H
 
@@ -18,7 +18,7 @@ struct compiled {
 };
 
 /**
- * struct origins - where the instructions of an image come from
+ * struct origins - the origins of an image's instructions
  * @at: in the order of the instructions; to be freed
  */
 struct origins {
@@ -27,14 +27,14 @@ struct origins {
 };
 
 /*
- * Compiles what can be compiled of @script, whose functions get the numbers after those
- * of @table, of the runtime's image with @header.  Returns an image that extends it, to be
- * freed, its length, and its origins; NULL if there is nothing, or no memory.
+ * Compiles the functions of @script that can be compiled; they get the numbers after those of the
+ * runtime's @table. @header is the runtime's. Returns an image that extends the runtime's, to be
+ * freed, with its length and origins; NULL if nothing could be compiled, or out of memory.
  */
 struct image_header *runtime_compile(struct runtime *runtime, const struct image_header *header,
 				     const u32 *table, size_t *len, struct origins *origins);
 
-/* Gives the runtime the numbers: from now on it calls the compiled functions. */
+/* Tells the runtime the numbers: from now on it calls the compiled functions. */
 void runtime_attach(const struct runtime *runtime);
 
 #endif /* LIB_LUA_LINK_H */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Loops over integers that only look at things, or make system calls with
- * integers, a second time and without Lua's frame: numbers are in machine registers and in
- * the function's own frame (r10), where they have no tags and need no masks.  What stays the
- * same during the loop, as where the elements of its tables are, is looked up before it.
+ * Fast code for loops over integers (see compile.h) that only read tables, or make system calls
+ * with integers. They are compiled a second time without Lua's frame: numbers are in machine
+ * registers and in the function's own frame (r10), without tags and without masks. Loop
+ * invariants, such as the addresses of tables' elements, are computed before the loop.
  *
- * Such code does the usual only.  Anything else leaves it at the beginning of an
- * instruction: stores what Lua's frame lacks, and goes on in the other code of the loop,
- * which comes back at its end.  Nothing here changes a table or calls a function, so there
- * is nothing to undo, and what was looked up stays true.  A system call has been made where
- * its result is no integer of Lua's: then the runtime stores it, and the other code goes on
- * after the call.
+ * The fast code handles only the usual cases. In other cases it exits at the beginning of an
+ * instruction: it stores what Lua's frame lacks, and continues in the loop's normal code, which
+ * enters the fast code again at the end of the pass. The fast code changes no table and calls no
+ * function, so there is nothing to undo, and the invariants hold. If a system call's result is
+ * too large for an integer of Lua, the runtime stores it, and the normal code continues after the
+ * call.
  *
- * r8 is the loop's counter, r9 where its element is in an array, in bytes.
+ * r8 is the loop's counter, r9 the offset of its element in an array, in bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #define LOOP_REGISTERS	48
 #define EXITS		48
 #define TABLES		8
-#define SLOTS		28		/* words in the function's own frame */
+#define SLOTS		28		/* words of the function's own frame */
 #define REG_COUNTER	8
 #define REG_OFFSET	9
 #define CACHED		5		/* register that may cache a slot's value */
@@ -34,7 +34,7 @@
 enum { SLOT_LIMIT, SLOT_MOST, SLOT_LEAST, SLOT_LARGE, SLOT_FIRST };
 
 enum kind {
-	K_NOTHING,	/* of several kinds, or no longer needed */
+	K_NOTHING,	/* of several kinds, or not needed any more */
 	K_FRAME,	/* in Lua's register @n, unchanged since before the loop */
 	K_INTEGER, K_NUMBER,	/* in slot @n */
 	K_COUNTER,
@@ -47,7 +47,7 @@ struct known {
 	struct value value;
 };
 
-/* A table that is looked up before the loop, with its field @name, if there is one. */
+/* A table that is looked up before the loop; with @name, a field of it. */
 struct table {
 	bool in_frame;
 	u32 reg;
@@ -68,9 +68,9 @@ struct leave {
 
 /**
  * struct scope - the loop's function, or an inlined function that it calls
- * @known:   for each instruction, of all registers before it
- * @reached: 1: from the instruction before; 2: by a jump
- * @slots:   of its registers, 0: none yet
+ * @known:   for each instruction, facts about all registers before it
+ * @reached: 1: by falling through; 2: by a jump
+ * @slots:   the slot of each register; 0: none yet
  */
 struct scope {
 	const struct proto *p;
@@ -82,14 +82,14 @@ struct scope {
 
 /**
  * struct fast - the compilation of a loop
- * @first:   its first instruction; @last: its OP_FORLOOP
- * @written: registers that it writes, of which the next pass, or the code after the
- *           loop, reads those that are @carried: they are integers
- * @kept:    slots with integers of registers, which are loaded before the loop
+ * @first:   the loop's first instruction; @last: its OP_FORLOOP
+ * @written: registers that the loop writes; @carried: those of them that the next pass or the
+ *           code after the loop reads, which are integers
+ * @kept:    slots of integer registers that are loaded before the loop
  * @stable:  slots that do not change
- * @cached:  the slot whose value is in r5, too
- * @done:    of @leaves, that at the loop's end
- * @leave:   the label to leave the present instruction, once there is one
+ * @cached:  the slot whose value is also in r5
+ * @done:    the exit in @leaves at the loop's end
+ * @leave:   the label of the current instruction's exit, if it has one
  */
 struct fast {
 	struct compiler *c;
@@ -131,7 +131,7 @@ static bool is_dead(struct fast *f, u32 reg, u32 pc)
 	return defer_is_dead(f->c->p, f->seen, ++f->searches, reg, pc);
 }
 
-/* -- Leaving ---------------------------------------------------------------------------- */
+/* -- Exits ------------------------------------------------------------------------------- */
 
 static u32 leave_for(struct fast *f, u32 pc, const struct known *now)
 {
@@ -159,7 +159,7 @@ static u32 leaves(struct fast *f)
 	return f->leave;
 }
 
-/* -- What is known ------------------------------------------------------------------------- */
+/* -- Facts --------------------------------------------------------------------------------- */
 
 static bool is_same(const struct known *a, const struct known *b)
 {
@@ -193,7 +193,7 @@ static void flow(struct scope *scope, u32 pc, const struct known *now, u8 how)
 		scope->reached[pc] = how;
 }
 
-/* The same, for a jump: its label. */
+/* As above, for a jump: returns its label. */
 static u32 jumps_to(struct fast *f, u32 pc)
 {
 	if (f->scope == &f->outer && (pc < f->first || pc > f->last))
@@ -204,7 +204,7 @@ static u32 jumps_to(struct fast *f, u32 pc)
 
 /* -- Values ------------------------------------------------------------------------------- */
 
-/* The machine register with the slot's value: r5, or @spare after loading it. */
+/* Returns the machine register with the slot's value: r5, or @spare after loading it. */
 static u8 get_slot(struct fast *f, u32 slot, u8 spare)
 {
 	if (f->cached == slot)
@@ -250,7 +250,7 @@ static const struct fact *fact_before(const struct fast *f, u32 reg)
 	return fact_at(&f->c->types, f->first, reg);
 }
 
-/* The slot of a Lua register that has an integer throughout the loop, or 0. */
+/* The slot of a Lua register that holds an integer throughout the loop, or 0. */
 static u32 keep(struct fast *f, u32 reg)
 {
 	if (!(fact_before(f, reg)->types & T_INTEGER))
@@ -262,7 +262,7 @@ static u32 keep(struct fast *f, u32 reg)
 	return f->kept[reg];
 }
 
-/* A machine register with the integer RK(@rk), not to be modified; NO_REG: refused. */
+/* A machine register with the integer RK(@rk), which must not be modified; NO_REG: refused. */
 static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 {
 	struct known k = known_of(f, rk);
@@ -292,7 +292,7 @@ static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 	}
 }
 
-/* Copies a number into the register's slot; one that is @carried has to be an integer. */
+/* Copies a number into the register's slot; for a carried register it must be an integer. */
 static struct known copied(struct fast *f, struct scope *scope, u32 reg, struct known k,
 			   bool carried)
 {
@@ -309,7 +309,7 @@ static struct known copied(struct fast *f, struct scope *scope, u32 reg, struct 
 	return k;
 }
 
-/* Stores the new value of a carried register in its slot.  False if it is no integer. */
+/* Stores the new value of a carried register in its slot. False if it is not an integer. */
 static bool carry(struct fast *f, u32 reg, struct known *k)
 {
 	u32 slot = f->outer_slots[reg];
@@ -414,7 +414,7 @@ static bool compile_field(struct fast *f, u32 i)
 	return assign(f, f->scope, f->now, a_of(i), add_table(f, t));
 }
 
-/* Is the call at @pc a system call for which R(@reg) is no text? */
+/* Is the call at @pc a system call for which R(@reg) is not a string? */
 static bool takes_number(const struct fast *f, u32 pc, u32 reg)
 {
 	u32 a = a_of(f->c->p->code[pc]);
@@ -423,7 +423,7 @@ static bool takes_number(const struct fast *f, u32 pc, u32 reg)
 	return nr >= 0 && reg > a && (syscall_kinds(nr)[reg - a - 1] | 0x20) != 's';
 }
 
-/* Is the first use of R(@reg) one of numbers? */
+/* Is R(@reg) first used as a number? */
 static bool is_for_number(const struct fast *f, u32 reg)
 {
 	const struct proto *p = f->scope->p;
@@ -498,7 +498,7 @@ static bool compile_element(struct fast *f, u32 i)
 
 /* -- Arithmetic and comparisons -------------------------------------------------------------- */
 
-/* Leaves unless r1 is an integer, of which only one end can have been passed. */
+/* Exits unless r1 is an integer; only the range's end in @up can have been passed. */
 static void check_end(struct fast *f, bool most)
 {
 	emit_load(f->c->e, INSN_DW, 2, INSN_R10, place_of(most ? SLOT_MOST : SLOT_LEAST));
@@ -539,7 +539,7 @@ static u32 target_of(const struct fast *f, u32 pc)
 	return pc + 1 + sbx_of(f->scope->p->code[pc]);
 }
 
-/* After a test, together with its jump: the other way continues. */
+/* Ends a test that was compiled together with its jump: control continues at pc + 2. */
 static enum end goes_on_after(struct fast *f)
 {
 	flow(f->scope, f->pc + 2, f->now, f->scope->reached[f->pc + 1] ? 2 : 1);
@@ -548,7 +548,7 @@ static enum end goes_on_after(struct fast *f)
 	return ENDS;
 }
 
-/* The outcome of a test is known. */
+/* The outcome of the test is known at compile time. */
 static enum end goes(struct fast *f, bool jumps)
 {
 	if (!jumps)
@@ -557,7 +557,7 @@ static enum end goes(struct fast *f, bool jumps)
 	return ENDS;
 }
 
-/* Is a number, possibly no integer, equal to 0? An integer other than 0 is not. */
+/* Is a number, which need not be an integer, equal to 0? Integers other than 0 are not. */
 static enum end equals_zero(struct fast *f, u32 i, u8 reg)
 {
 	u32 jump = jumps_to(f, target_of(f, f->pc + 1)), next = f->scope->labels[f->pc + 2];
@@ -643,7 +643,7 @@ static enum end compile_test(struct fast *f, u32 i)
 
 static enum end compile_one(struct fast *f);
 
-/* Compiles instructions from @pc to @end: all jumps lead forward. */
+/* Compiles the instructions from @pc to @end, in which all jumps are forward. */
 static void compile_scope(struct fast *f, u32 pc, u32 end)
 {
 	struct scope *scope = f->scope;
@@ -728,7 +728,7 @@ static enum end compile_inside(struct fast *f, u32 i)
 	u32 r, pc = f->pc, a = a_of(i);
 	struct known *begin;
 
-	/* With several results, one could overwrite an argument that is still needed. */
+	/* With several results, an earlier one could overwrite an argument that is still needed. */
 	if (c_of(i) > 2 || p->nregs > LOOP_REGISTERS || !make_scope(f, &f->inner, p)) {
 		free_scope(&f->inner);
 		return REFUSED;
@@ -752,7 +752,7 @@ static enum end compile_inside(struct fast *f, u32 i)
 
 /* -- System calls --------------------------------------------------------------------------- */
 
-/* Loads arguments, which are integers, into their registers; r0 is free until the last one. */
+/* Loads the arguments, which are integers, into their registers; r0 is free until the last one. */
 static bool load_arguments(struct fast *f, u32 i, const char *kinds)
 {
 	u32 n, a = a_of(i);
@@ -776,7 +776,7 @@ static bool load_arguments(struct fast *f, u32 i, const char *kinds)
 	return true;
 }
 
-/* After the call only the result, if it is used, is known of the registers from @a on. */
+/* After the call, only the result is known of the registers from @a on, if it is used. */
 static void take_result(struct fast *f, u32 a, bool wanted, bool may_be_large)
 {
 	u32 r;
@@ -794,7 +794,7 @@ static void take_result(struct fast *f, u32 a, bool wanted, bool may_be_large)
 		put_number(f, a, K_INTEGER, 1);
 }
 
-/* A system call changes none of the values that were looked up. */
+/* A system call does not change the loop's invariants. */
 static enum end compile_syscall(struct fast *f, u32 i)
 {
 	long nr = certain_syscall(f->c, f->pc);
@@ -879,7 +879,7 @@ static void load_kept(struct fast *f, u32 reg, u32 fail)
 	emit_store(e, INSN_DW, INSN_R10, place_of(f->kept[reg]), 1);
 }
 
-/* r1 = the value of that field of the table in r1. */
+/* r1 = the value of a field of the table in r1. */
 static void load_field(struct fast *f, const struct table *t, u32 fail)
 {
 	struct emit *e = f->c->e;
@@ -925,7 +925,7 @@ static void store_constant(struct fast *f, u32 slot, s64 v)
 	emit_store(f->c->e, INSN_DW, INSN_R10, place_of(slot), 1);
 }
 
-/* Enters the loop, or its other code if values are not as expected. */
+/* Enters the fast code, or the normal code if values are not as expected. */
 static void emit_begin(struct fast *f)
 {
 	struct compiler *c = f->c;
@@ -947,9 +947,9 @@ static void emit_begin(struct fast *f)
 	emit_jump(c->e, f->top);
 }
 
-/* -- After it ------------------------------------------------------------------------------ */
+/* -- After the loop ------------------------------------------------------------------------- */
 
-/* Stores a register to Lua's frame, if anything reads it from @pc on. */
+/* Stores a register to Lua's frame if it may be read from @pc on. */
 static void store_register(struct fast *f, u32 reg, const struct known *k, u32 pc)
 {
 	struct compiler *c = f->c;
@@ -984,7 +984,7 @@ static u32 target_of_leave(const struct fast *f, const struct leave *to)
 	return to->large ? to->label : f->c->labels[to->pc];
 }
 
-/* With Lua's frame complete: stores the result of the call, and continues after it. */
+/* With Lua's frame complete: stores the result of the call, and continues after the call. */
 static void emit_large(struct fast *f, const struct leave *to)
 {
 	struct emit *e = f->c->e;
@@ -998,7 +998,7 @@ static void emit_large(struct fast *f, const struct leave *to)
 	emit_jump(e, f->c->labels[to->pc + 1]);
 }
 
-/* Stores what all exits store, and continues at the instruction in r2. */
+/* Stores the registers that all exits store, and continues at the instruction in r2. */
 static void emit_end(struct fast *f)
 {
 	struct compiler *c = f->c;
@@ -1036,7 +1036,7 @@ static void emit_leaves(struct fast *f)
 		emit_land(e, to->label);
 		if (to->large)
 			emit_store(e, INSN_DW, INSN_R10, place_of(SLOT_LARGE), 1);
-		/* At the loop's end registers may have the counter of the last pass. */
+		/* At the loop's end, registers may contain the counter of the last pass. */
 		if (n == f->done)
 			emit_alu_imm(e, INSN_SUB, REG_COUNTER, 1);
 		for (r = 0; r < f->c->p->nregs; r++)
@@ -1052,7 +1052,7 @@ static void emit_leaves(struct fast *f)
 
 /* -- The loop ------------------------------------------------------------------------------ */
 
-/* The state at the beginning of each pass. */
+/* The facts at the beginning of each pass. */
 static bool begin(struct fast *f)
 {
 	struct compiler *c = f->c;
@@ -1095,7 +1095,7 @@ static void emit_again(struct fast *f)
 	emit_jump(e, f->top);
 }
 
-/* False if it is not worthwhile, or too large. */
+/* False if the loop is not worth it, or too large. */
 static bool emit_fast(struct fast *f)
 {
 	struct emit *e = f->c->e;
@@ -1134,7 +1134,7 @@ static bool compile_fast(struct compiler *c, u32 first, u32 last)
 		done = emit_fast(f);
 		if (f->nslots > c->slots)
 			c->slots = f->nslots;
-		/* The frame need not have the tags that the types say: all are stored. */
+		/* Lua's frame may lack tags for the known types, so all are stored. */
 		for (r = 0; r < REGISTERS && done; r++)
 			c->has_deferred[r] |= f->written[r] || r >= c->p->nregs;
 		free_scope(&f->outer);
@@ -1146,7 +1146,7 @@ static bool compile_fast(struct compiler *c, u32 first, u32 last)
 	return done;
 }
 
-/* Is it a loop of steps by 1, without another one in it, and without closures? */
+/* Is it an innermost loop with step 1 and without closures? */
 static bool may_be_fast(const struct compiler *c, u32 first, u32 last)
 {
 	s64 step;
@@ -1190,7 +1190,7 @@ bool loop_find(struct compiler *c)
 		emit_rewind(c->e, before);
 		if (!c->fast[pc])
 			continue;
-		/* The loop's other code may be entered at any instruction, and rarely runs. */
+		/* The normal code may be entered at any instruction, and rarely runs. */
 		memset(c->types.target + first, true, pc + 2 - first);
 		memset(c->in_loop + first, false, pc + 1 - first);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Instructions of Lua 5.1: lopcodes.h has what they mean. */
+/* Instructions of Lua 5.1, whose lopcodes.h explains them. */
 #ifndef LIB_LUA_OPCODES_H
 #define LIB_LUA_OPCODES_H
 
@@ -43,7 +43,7 @@ static inline int32_t sbx_of(uint32_t i)
 	return (int32_t)bx_of(i) - 0x1ffff;
 }
 
-/* B and C of some: a register, or with this bit a constant. */
+/* Operands B and C of some instructions: a register or, with this bit, a constant. */
 #define RK_K	0x100
 
 #endif /* LIB_LUA_OPCODES_H */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See pattern.h.  Lua's own matcher looks at the pattern again for each character of a text.
- * Here each item is straight code, with its class as comparisons.
+ * Compiles patterns (see pattern.h). Lua's own matcher interprets the pattern for each character
+ * of a text. Here each item becomes straight-line code, with its class as comparisons.
  *
- * An item that may match in several ways, "x*" say, first takes its first way.  Where a later
- * item fails, control goes back to the last such item that has a way left, which keeps what it
- * needs for that in the frame.  As a pattern is one sequence, that is known when compiling.
- * Mostly nothing is kept: if no character of "x*" could begin what follows, as in "%d+:", then
- * with fewer of them the rest fails, too.
+ * An item that may match in several ways, such as "x*", first tries one. If a later item fails,
+ * control backtracks to the last such item with an untried way, whose state is in the frame. A
+ * pattern is one sequence, so that item is known at compile time. Usually there is no state: if
+ * no character of "x*" can begin the rest, as in "%d+:", then the rest also fails with fewer
+ * characters.
  *
- * r1 is where the text is looked at, r2 its end, r3 its beginning.
+ * r1 is the current position in the text, r2 its end, r3 its beginning.
  */
 #include "pattern.h"
 
@@ -18,7 +18,7 @@
 #define RANGES_MOST	8
 #define SLOTS_MOST	24
 
-/* A set of characters, by bits. */
+/* A set of characters, as bits. */
 struct set {
 	u64 w[4];
 };
@@ -26,9 +26,9 @@ struct set {
 enum item_kind { ITEM_CHAR, ITEM_OPEN, ITEM_CLOSE, ITEM_POSITION, ITEM_END };
 
 /**
- * struct item
+ * struct item - an item of a pattern
  * @repeat: of ITEM_CHAR: 0, or '?', '*', '+', '-'
- * @n:      which capture
+ * @n:      number of its capture
  */
 struct item {
 	enum item_kind kind;
@@ -38,8 +38,8 @@ struct item {
 };
 
 /**
- * struct pattern
- * @open: captures that have no end yet, @nopen of them
+ * struct pattern - a parsed pattern
+ * @open: captures without an end so far, @nopen of them
  */
 struct pattern {
 	struct item items[ITEMS_MOST];
@@ -86,12 +86,15 @@ static bool are_disjoint(const struct set *a, const struct set *b)
 	return true;
 }
 
-/* Pairs of characters: those of a class, in the "C" locale; NULL: it stands for itself. */
+/*
+ * The characters of a class in the "C" locale, as pairs of first and last; NULL: the letter is
+ * not a class.
+ */
 static const char *class_ranges(char letter)
 {
 	switch (letter) {
 	case 'a': return "AZaz";
-	case 'c': return "\1\37\177\177";	/* and 0 */
+	case 'c': return "\1\37\177\177";	/* and '\0' */
 	case 'd': return "09";
 	case 'g': return "!~";
 	case 'l': return "az";
@@ -105,7 +108,7 @@ static const char *class_ranges(char letter)
 	}
 }
 
-/* Adds what "%@c" stands for. */
+/* Adds the characters of "%@c". */
 static void add_class(struct set *set, u8 c)
 {
 	bool upper = c >= 'A' && c <= 'Z';
@@ -127,7 +130,7 @@ static void add_class(struct set *set, u8 c)
 
 /* -- Parsing ------------------------------------------------------------------------------ */
 
-/* Where the set that begins at @p ends, behind its "]"; NULL: nowhere. */
+/* The end of the set that begins at @p, after its "]"; NULL: it has no end. */
 static const char *end_of_set(const char *p)
 {
 	p++;
@@ -142,7 +145,7 @@ static const char *end_of_set(const char *p)
 	return p + 1;
 }
 
-/* As matchbracketclass(): @last is the "]". */
+/* As matchbracketclass(): @last points to the "]". */
 static struct set parse_set(const char *p, const char *last)
 {
 	struct set set = { 0 };
@@ -162,7 +165,7 @@ static struct set parse_set(const char *p, const char *last)
 	return is_inverse ? inverse(set) : set;
 }
 
-/* Parses the characters that are at @p; returns what follows them, or NULL. */
+/* Parses the character or set at @p; returns what follows it, or NULL. */
 static const char *parse_char(const char *p, struct set *set)
 {
 	const char *end = p + 1;
@@ -196,7 +199,7 @@ static const char *parse_repeat(const char *p, char *repeat)
 	return p + 1;
 }
 
-/* What is in brackets, at its beginning or its end. */
+/* Parses the beginning or the end of a capture. */
 static const char *parse_capture(struct pattern *pattern, const char *p, struct item *item)
 {
 	if (*p == ')') {
@@ -262,7 +265,7 @@ struct range {
 	u8 from, to;
 };
 
-/* The ranges that the set consists of; RANGES_MOST + 1: too many. */
+/* Finds the ranges of the set's characters; RANGES_MOST + 1: too many. */
 static u32 find_ranges(const struct set *set, struct range *ranges)
 {
 	u32 c, n = 0;
@@ -281,7 +284,7 @@ static u32 find_ranges(const struct set *set, struct range *ranges)
 	return n;
 }
 
-/* Large ones first, as characters are mostly in these, and of equal ones the last. */
+/* Large ranges first, because most characters are in them; equally large ones in reverse order. */
 static void sort_ranges(struct range *ranges, u32 n)
 {
 	u32 i, j;
@@ -346,9 +349,9 @@ static bool can_test(const struct set *set)
 /* -- Code: items ---------------------------------------------------------------------------- */
 
 /**
- * struct matcher - of a pattern
- * @fail:  where an item goes that fails
- * @slots: words of the frame
+ * struct matcher - the code of a pattern
+ * @fail:  the label for a failing item
+ * @slots: used words of the frame
  */
 struct matcher {
 	const struct runtime *runtime;
@@ -367,7 +370,7 @@ static void store_slot(struct matcher *m, u32 slot, u8 reg)
 	emit_store(m->e, INSN_DW, INSN_R10, -8 * ((s32)slot + 1), reg);
 }
 
-/* r1 goes on by a character of the set; to @no if there is none. */
+/* Advances r1 by a character of the set; goes to @no if there is none. */
 static void take_char(struct matcher *m, const struct set *set, u32 no)
 {
 	emit_branch(m->e, INSN_JEQ, 1, 2, no);
@@ -382,9 +385,10 @@ static void take_char(struct matcher *m, const struct set *set, u32 no)
 #define TESTS_MOST	3
 
 /*
- * What may end a run of characters: those that are less than @byte, or equal to it.  In a word,
- * the lowest byte for which that is so has its highest bit set by ((x - EACH(n)) & ~x), with
- * n = @byte, or 1 and x exclusively or-ed with EACH(@byte): only bytes after it may borrow.
+ * A test for characters that may end a run: those less than @byte, or equal to it. For the eight
+ * bytes x of a word, ((x - EACH(@byte)) & ~x) has the highest bit of the lowest such byte set,
+ * because only later bytes may borrow. To test for equality, x is XORed with EACH(@byte), and
+ * compared with 1.
  */
 struct word_test {
 	bool less;
@@ -392,8 +396,8 @@ struct word_test {
 };
 
 /*
- * Finds tests that all characters outside of the set pass, as may some of the set.  0: it takes
- * too many, or characters of the set mostly come in short runs.
+ * Finds tests that all characters outside of the set pass; some of the set may pass, too. 0: too
+ * many tests would be needed, or characters of the set usually come in short runs.
  */
 static u32 find_tests(const struct set *set, struct word_test *tests)
 {
@@ -432,7 +436,7 @@ static bool tests_exceed(const struct set *set, const struct word_test *tests, u
 	return false;
 }
 
-/* r5 has the bits of characters, from r1 on, that pass the tests; r0 and r4 are overwritten. */
+/* Sets bits in r5 for the eight characters from r1 on that pass the tests; overwrites r0 and r4. */
 static void test_word(struct matcher *m, const struct word_test *tests, u32 n)
 {
 	u32 i;
@@ -456,14 +460,14 @@ static void test_word(struct matcher *m, const struct word_test *tests, u32 n)
 	emit_alu(m->e, INSN_AND, 5, 4);
 }
 
-/* r1 goes on to the first of these characters; r5 has a bit. */
+/* Advances r1 to the first of these characters; r5 is not 0. */
 static void go_to_first(struct matcher *m)
 {
 	emit_mov(m->e, 0, 5);
 	emit_alu_imm(m->e, INSN_SUB, 0, 1);
 	emit_alu_imm(m->e, INSN_XOR, 5, -1);
 	emit_alu(m->e, INSN_AND, 0, 5);
-	/* Below the lowest bit that was set there are only ones: seven more than full bytes. */
+	/* r0 has all bits below the lowest bit of r5: seven, plus eight for each byte before. */
 	emit_constant(m->e, 4, (s64)EACH(1));
 	emit_alu(m->e, INSN_AND, 0, 4);
 	emit_alu(m->e, INSN_MUL, 0, 4);
@@ -473,8 +477,8 @@ static void go_to_first(struct matcher *m)
 }
 
 /*
- * As many as there are, where few characters end them.  What follows the text is read, too, as
- * memory around it can be, and then left.
+ * Takes as many characters as possible, eight at a time, where few characters end a run. May read
+ * beyond the text, which is allowed, but ignores what it finds there.
  */
 static void take_words(struct matcher *m, const struct set *set, const struct word_test *tests,
 		       u32 n)
@@ -503,7 +507,7 @@ static void take_words(struct matcher *m, const struct set *set, const struct wo
 	emit_land(m->e, done);
 }
 
-/* As many as there are. */
+/* Takes as many characters as possible. */
 static void take_all(struct matcher *m, const struct set *set)
 {
 	struct word_test tests[TESTS_MOST];
@@ -522,8 +526,8 @@ static void take_all(struct matcher *m, const struct set *set)
 }
 
 /*
- * Do the items after @i fail with fewer characters of its set, if they do with all of them?
- * With fewer, the next character is of the set.
+ * If the items after @i fail after as many characters of its set as possible, do they fail after
+ * fewer, too? After fewer, the next character is of the set.
  */
 static bool is_decided(const struct pattern *p, u32 i)
 {
@@ -544,7 +548,7 @@ static bool is_decided(const struct pattern *p, u32 i)
 	return true;
 }
 
-/* Where later items fail: gives one character back, if there are more than at slot @slot. */
+/* If later items fail, gives one character back, unless r1 is at the position in slot @least. */
 static void emit_greedy(struct matcher *m, const struct set *set)
 {
 	u32 least = m->slots++, now = m->slots++, fail = emit_label(m->e), on = emit_label(m->e);
@@ -562,7 +566,7 @@ static void emit_greedy(struct matcher *m, const struct set *set)
 	m->fail = fail;
 }
 
-/* Takes none at first, and one more each time. */
+/* Takes no character at first, and one more on each failure. */
 static void emit_lazy(struct matcher *m, const struct set *set)
 {
 	u32 now = m->slots++, fail = emit_label(m->e), on = emit_label(m->e);
@@ -576,7 +580,10 @@ static void emit_lazy(struct matcher *m, const struct set *set)
 	m->fail = fail;
 }
 
-/* Takes one if there is one; then the slot has where it was, and else, or the second time, 0. */
+/*
+ * Takes a character if there is one, with its position in a slot; the slot is 0 without one, or
+ * the second time.
+ */
 static void emit_optional(struct matcher *m, const struct set *set, bool decided)
 {
 	u32 before, fail, none = emit_label(m->e), on = emit_label(m->e);

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/*
- * Patterns that are constants, as functions: layout.h has what they get and return.
- */
+/* Compiles constant patterns to functions, whose arguments and results are in layout.h. */
 #ifndef LIB_LUA_PATTERN_H
 #define LIB_LUA_PATTERN_H
 
 #include "emit.h"
 #include "read.h"
 
-/* As what a text is looked for. */
+/* Uses of a pattern, by the functions that search for it. */
 enum pattern_kind {
 	PATTERN,
-	PATTERN_REPEATED,	/* of string.gmatch(), where "^" stands for itself */
+	PATTERN_REPEATED,	/* string.gmatch(), where "^" stands for itself */
 };
 
 /**
- * struct pattern_form - what its captures are
- * @count:     of captures
- * @positions: which of them are positions, by bits
- * @anchored:  it is looked for at one place only
+ * struct pattern_form - the captures of a pattern
+ * @count:     number of captures
+ * @positions: bit i: capture i is a position
+ * @anchored:  it can match at one position only
  */
 struct pattern_form {
 	uint32_t count, positions;
@@ -26,13 +24,13 @@ struct pattern_form {
 };
 
 /*
- * The number of the function of the pattern at @string, as which functions call it; 0 if it has
- * to be interpreted, as it is not well-formed, or long, or has what is rare.
+ * The number of the function for the pattern at @string and its use; 0 if the pattern must be
+ * interpreted, because it is malformed, long, or uses rare items.
  */
 uint32_t pattern_number(const struct runtime *runtime, uint64_t string, enum pattern_kind kind,
 			struct pattern_form *form);
 
-/* Adds the code of a pattern that has a number, and says how much of the stack it takes. */
+/* Adds the code of a numbered pattern; returns the bytes of its frame. */
 void pattern_compile(const struct runtime *runtime, const struct pattern_use *use, struct emit *e,
 		     uint32_t *frame);
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See place.h. */
+/* Implements place.h: finds the instruction by its number in the image, or on Lua's stack. */
 #include <stdio.h>
 
 #include "place.h"
 
-/* Functions that called one another: C's are passed over. */
+/* The most frames to search: frames of C functions are skipped. */
 #define LEVELS_MOST	256
 #define NAME_ROOM	256
 
-/* The instruction before a frame's saved pc: an address, or as compiled functions store it. */
+/*
+ * The instruction before a frame's saved pc, which is an address or, from compiled functions, an
+ * index.
+ */
 static u64 pc_of(const struct runtime *runtime, u64 proto, u64 saved)
 {
 	if (saved >= COMPILED_PC_MAX)
@@ -16,7 +19,7 @@ static u64 pc_of(const struct runtime *runtime, u64 proto, u64 saved)
 	return saved ? saved - 1 : 0;
 }
 
-/* False if it has no such instruction. */
+/* False if the function has no such instruction. */
 static bool write_place(const struct runtime *runtime, u64 proto, u64 pc, char *text, size_t size)
 {
 	u64 lines = runtime_word(runtime, proto + PROTO_LINEINFO, 8);
@@ -26,7 +29,7 @@ static bool write_place(const struct runtime *runtime, u64 proto, u64 pc, char *
 	if (pc >= runtime_word(runtime, proto + PROTO_SIZECODE, 4))
 		return false;
 	runtime_text(runtime, source, name, sizeof(name));
-	/* Another chunk is its own name. */
+	/* Other chunks are named by their text, so nothing is written. */
 	if (*name == '@' || *name == '=')
 		snprintf(text, size, "%s:%u: ", name + 1,
 			 (u32)runtime_word(runtime, lines + pc * sizeof(u32), sizeof(u32)));
@@ -48,9 +51,9 @@ static const struct origin *find_origin(const struct origins *origins, u32 insn)
 }
 
 /*
- * The Lua function that runs, or that has called those of C that do.  What Lua keeps of the
- * running one may still be another's, if it has just begun: then it is its caller.  Before compiled
- * code calls a @matcher of a pattern, it stores its pc in its frame.
+ * Finds the running Lua function, or the one that called the running C functions. Lua's current
+ * pc may still be the caller's if a function has just begun: then the caller is reported. Before
+ * compiled code calls a @matcher of a pattern, it stores its pc in its frame.
  */
 static void place_by_stack(const struct runtime *runtime, bool matcher, char *text, size_t size)
 {
@@ -65,7 +68,7 @@ static void place_by_stack(const struct runtime *runtime, bool matcher, char *te
 		if (level)
 			saved = runtime_word(runtime, ci + CI_SAVEDPC, 8);
 		f = runtime_value(runtime, runtime_word(runtime, ci + CI_FUNC, 8));
-		/* The last one may be half made. */
+		/* The innermost frame may be incomplete. */
 		if (f.tag != TAG_FUNCTION && level)
 			return;
 		if (f.tag != TAG_FUNCTION || runtime_word(runtime, f.bits + CLOSURE_IS_C, 1))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See read.h.  Functions that run() may call, so that the others, such as those that only
- * the script itself calls while it is loaded, take no room for code.  A mistake is not
- * wrong: what is not compiled is interpreted.
+ * Finds the functions that run() may call (see read.h), so that other functions, such as those
+ * called only while the script is loaded, take no room for code. A function that is missed is
+ * interpreted, so a mistake does no harm.
  *
- * They are looked for from run() on: in its variables, in tables that these have, and so
- * on.  Of the table of globals, and of the tables in it, such as libraries, only fields
- * are looked at whose names functions have that were found; so this is repeated until no
- * more are.  If few are wanted, this is so for all tables, and calls of tables are left out.
+ * The search begins at run(), and follows its upvalues, tables in these, and so on. Of the table
+ * of globals, and of tables in it, such as libraries, it follows only fields whose names occur in
+ * functions that were found; so it is repeated until it finds no more. To find few functions, it
+ * treats all tables in this way, and ignores calls of table fields.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +15,17 @@
 #include "opcodes.h"
 #include "read.h"
 
-#define DEPTH_MOST	64	/* depth of nested tables */
+#define DEPTH_MOST	64	/* nesting of tables that is followed */
 #define PASSES		16
-#define FIELDS_MOST	4096	/* fields of a table */
+#define FIELDS_MOST	4096	/* fields of a table that are followed */
 #define CELL		16	/* alignment of objects */
-#define WORK_MOST	(1U << 20)	/* what an arena is made to hold may be endless */
+#define WORK_MOST	(1U << 20)	/* bounds the search: scripts can write to the arena */
 
 /**
- * struct reach - a pass
- * @seen:  objects that were looked at
- * @named: strings that functions have as names of fields and globals
- * @found: functions that were not found before; @left: values that may be looked at
+ * struct reach - a pass of the search
+ * @seen:  objects that were visited
+ * @named: strings that functions use as names of fields and globals
+ * @found: functions found in this pass; @left: values that may still be visited
  */
 struct reach {
 	struct runtime *runtime;
@@ -37,7 +37,7 @@ struct reach {
 
 static void visit(struct reach *r, struct value v, bool only_named);
 
-/* Sets the object's bit; returns true if it was set, or has none. */
+/* Sets the object's bit; returns true if it was already set, or the object has no bit. */
 static bool mark(const struct reach *r, uint8_t *bits, uint64_t object)
 {
 	uint64_t at = object - (uintptr_t)r->runtime->arena;

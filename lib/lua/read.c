@@ -96,19 +96,19 @@ static bool is_rk(const struct proto *p, uint32_t rk)
 	return rk & RK_K ? (rk & ~RK_K) < p->nk : rk < p->nregs;
 }
 
-/* Is there an instruction, and not an operand of one, at that position? */
+/* Is @pc the position of an instruction, not of an operand? */
 static bool is_place(const struct proto *p, int64_t pc)
 {
 	return pc >= 0 && pc < p->ncode && p->begins[pc];
 }
 
-/* It skips the next instruction or jumps as that says, so there must be one. */
+/* A test must be followed by a jump, which it executes or skips. */
 static bool is_test(const struct proto *p, uint32_t pc)
 {
 	return is_place(p, pc + 1) && is_place(p, pc + 2) && op_of(p->code[pc + 1]) == OP_JMP;
 }
 
-/* The instructions after OP_CLOSURE name the variables that it shares. */
+/* The instructions after OP_CLOSURE name the variables that the closure shares. */
 static bool check_closure(struct proto *p, uint32_t pc)
 {
 	uint32_t bx = bx_of(p->code[pc]), i, nups;
@@ -277,7 +277,7 @@ static bool read_proto(const struct runtime *runtime, uint64_t address, struct p
 	return false;
 }
 
-/* -- All of them -------------------------------------------------------------------- */
+/* -- All functions -------------------------------------------------------------------- */
 
 static bool add_proto(struct runtime *runtime, uint64_t address)
 {
@@ -311,8 +311,8 @@ const struct proto *runtime_proto(const struct runtime *runtime, uint64_t addres
 }
 
 /*
- * Without memory, or with too many closures, nothing is known of the variables that any of them
- * shares.
+ * If memory runs out, or there are too many closures, nothing is known of variables that closures
+ * share.
  */
 static void add_closure(struct runtime *runtime, uint64_t address, const struct proto *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Functions of a script as the runtime's parser has left them in the arena.  Scripts can
- * write there, so nothing of it is believed: what is read is copied first, and bounded.
+ * Reads a script's functions, which the runtime's parser has left in the arena. Scripts can write
+ * there, so nothing is trusted: everything is copied first, and checked against bounds.
  */
 #ifndef LIB_LUA_READ_H
 #define LIB_LUA_READ_H
@@ -26,15 +26,15 @@ struct value {
 
 /**
  * struct proto - a function
- * @address:  in the arena
- * @number:   of its compiled form, in the image's table; 0: it has none
+ * @address:  its address in the arena
+ * @number:   number of its compiled form in the image's table; 0: it has none
  * @closure:  one of its closures, or 0
- * @closures: how many it has
- * @assigned: upvalues that it or a function in it assigns to, by bits
+ * @closures: number of closures
+ * @assigned: bit i: it, or a function in it, assigns to upvalue i
  * @fixed:    upvalues of its only closure that nothing can assign to any more
- * @captured: registers that closures share with it
+ * @captured: registers that closures share
  * @reached:  run() may call it
- * @inner:    addresses of the functions in it, and how many upvalues they have
+ * @inner:    addresses of the functions in it, and their numbers of upvalues
  */
 struct proto {
 	uint64_t address;
@@ -44,7 +44,7 @@ struct proto {
 	uint64_t assigned, fixed;
 	uint32_t ncode, nk, ninner;
 	uint32_t *code;
-	bool *begins;		/* an instruction, and no operand, for each of them */
+	bool *begins;		/* for each position: it is an instruction, not an operand */
 	struct value *k;
 	uint64_t *inner;
 	uint8_t *inner_nups;
@@ -56,7 +56,7 @@ struct proto {
 	bool reached;
 };
 
-/* A closure, and the function that it is of; NULL: one that is not well-formed. */
+/* A closure and its function; NULL: the function is not well-formed. */
 struct closure {
 	uint64_t address;
 	const struct proto *proto;
@@ -93,7 +93,7 @@ struct runtime {
 	struct pattern_use *patterns;
 };
 
-/* Copies @len bytes from @address.  False if they are not all in the arena. */
+/* Copies @len bytes from @address. False if they are not all in the arena. */
 bool runtime_read(const struct runtime *runtime, uint64_t address, void *to, size_t len);
 /* Reads a number of @len bytes; 0 if it is not in the arena. */
 static inline uint64_t runtime_word(const struct runtime *runtime, uint64_t address, size_t len)
@@ -107,14 +107,17 @@ static inline uint64_t runtime_word(const struct runtime *runtime, uint64_t addr
 
 struct value runtime_value(const struct runtime *runtime, uint64_t address);
 
-/* Finds all functions that are well-formed; false if there is no memory. */
+/* Finds all well-formed functions; false if out of memory. */
 bool runtime_read_protos(struct runtime *runtime);
 void runtime_free(struct runtime *runtime);
 
 /* upvalues.c: fills in proto.fixed. */
 void runtime_find_fixed(const struct runtime *runtime);
 
-/* reach.c: fills in proto.reached, for @few if so many are too many.  False: no memory. */
+/*
+ * reach.c: fills in proto.reached; finds @few functions if there would be too many. False: out of
+ * memory.
+ */
 bool runtime_find_reached(struct runtime *runtime, bool few);
 
 /* library.c: finds the tables of libraries that can be watched. */
@@ -127,16 +130,19 @@ bool runtime_library_name(const struct runtime *runtime, struct value name);
 /* The number of instructions after @pc that are its operands. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);
 
-/* The one at @address, or NULL. */
+/* The function at @address, or NULL. */
 const struct proto *runtime_proto(const struct runtime *runtime, uint64_t address);
 
-/* The field @name of the table at @table, nil if it has none. */
+/* The field @name of the table at @table; nil if it has none. */
 struct value runtime_field(const struct runtime *runtime, uint64_t table, const char *name);
 
-/* Its node of the table, by number, that has the string at @name as key: near, or -1. */
+/*
+ * The number of the table's node whose key is the string at @name, if offsets can reach it;
+ * otherwise -1.
+ */
 int32_t runtime_node(const struct runtime *runtime, uint64_t table, uint64_t name);
 
-/* The text of a string, cut to what fits in @to. */
+/* The text of a string, truncated to fit @to. */
 void runtime_text(const struct runtime *runtime, struct value string, char *to, size_t size);
 
 #endif /* LIB_LUA_READ_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* System calls by their names. */
+/* Facts about system calls that the compiler needs. */
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -41,7 +41,7 @@ bool syscall_is_small(long nr)
 	return false;
 }
 
-/* Paths, and data to be written. */
+/* Calls whose string arguments are paths, or data to be written. */
 bool syscall_only_reads(long nr)
 {
 	switch (nr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Accesses to tables: elements of their array parts, and fields where they
- * probably are; else a helper looks for them.
+ * Compiles accesses to tables (see compile.h): elements of array parts, and fields at their
+ * expected nodes; for all others a helper searches.
  */
 #include "compile.h"
 
@@ -10,7 +10,7 @@ static u32 insn_at(const struct compiler *c)
 	return c->p->code[c->pc];
 }
 
-/* A constant index that fits in the offset of an access, or 0. */
+/* A constant index within reach of an access's offset, or 0. */
 static s32 near_index(const struct compiler *c, u32 key)
 {
 	s64 k = key & RK_K ? (s64)c->p->k[key & ~RK_K].bits : 0;
@@ -19,9 +19,9 @@ static s32 near_index(const struct compiler *c, u32 key)
 }
 
 /*
- * The element RK(@key) of the table R(@table) is at register @to and the returned offset,
- * if that is in the array part; else to @slow.  r1 is the table, unless it is @to: of two
- * masked addresses one can then be this frame's.
+ * Makes the element RK(@key) of the table R(@table) accessible at register @to plus the returned
+ * offset if it is in the array part; otherwise goes to @slow. r1 is the table, unless it is @to,
+ * which leaves one of the two masked addresses for the frame.
  */
 static s32 load_element(struct compiler *c, u8 to, u32 table, u32 key, u32 slow)
 {
@@ -73,7 +73,7 @@ static void load_value(struct compiler *c, u32 rk)
 	emit_constant(c->e, 5, k.tag);
 }
 
-/* Goes to @slow if the collector has marked the table in r1 and must be told of the value. */
+/* Goes to @slow if the table in r1 is black, so that the collector must be told of the value. */
 static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 {
 	if (!(types_of_value(c, rk) & ~(T_NUMBERS | T_NIL | T_BOOLEAN)))
@@ -84,7 +84,7 @@ static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 
 /* -- Fields ------------------------------------------------------------------- */
 
-/* Bits of hashes that constants have. */
+/* Bits of a hash that fit a constant operand. */
 #define HASH_BITS	0x7fff
 
 static bool is_name(const struct compiler *c, u32 rk)
@@ -119,7 +119,7 @@ static void load_table(struct compiler *c, u8 reg, u32 slow)
 	}
 }
 
-/* Which node of the table had the field when the script was compiled, or -1. */
+/* The node of the table that had the field when the script was compiled, or -1. */
 static s32 expected_node(const struct compiler *c)
 {
 	u32 i = insn_at(c), table = op_of(i) == OP_SETTABLE ? a_of(i) : b_of(i);
@@ -150,8 +150,8 @@ void check_key(struct compiler *c, s32 at, u32 miss)
 }
 
 /*
- * r3 and the returned offset = the node of the table in r1 that probably has the field:
- * @n, or else the one where names with its hash are first looked for.  Keeps r1.
+ * r3 plus the returned offset = the node of the table in r1 that probably has the field: node @n
+ * or, if that is negative, the first node for the name's hash. Keeps r1.
  */
 static s32 find_node(struct compiler *c, s32 n, u32 miss)
 {
@@ -185,7 +185,10 @@ static void take_value(struct compiler *c, u32 to)
 	set_cached(c, to);
 }
 
-/* An existing element of the table in r1, at @reg + @at: its metatable is not consulted. */
+/*
+ * Stores to an existing element of the table in r1, at @reg + @at: then no metatable is
+ * consulted.
+ */
 static void set_element(struct compiler *c, u8 reg, s32 at, u32 slow)
 {
 	u32 rk = c_of(insn_at(c));
@@ -196,7 +199,7 @@ static void set_element(struct compiler *c, u8 reg, s32 at, u32 slow)
 	emit_store(c->e, INSN_W, reg, at + VALUE_TAG, 5);
 }
 
-/* What the instruction does with the field that was found. */
+/* Uses the field that was found, as the instruction requires. */
 static void use_field(struct compiler *c, s32 at, u32 slow)
 {
 	u32 i = insn_at(c);
@@ -226,14 +229,14 @@ static void call_field(struct compiler *c, u32 slow)
 	use_field(c, 0, slow);
 }
 
-/* It is not where the table had it. */
+/* The field is not in the expected node. */
 static void emit_missed(struct compiler *c, const struct cold *cold)
 {
 	call_field(c, cold->target);
 	emit_jump(c->e, cold->back);
 }
 
-/* It is not in the first node with its hash, r3: looks through those after it. */
+/* The field is not in the first node for its hash, r3: searches the nodes after it. */
 static void emit_next_node(struct compiler *c, const struct cold *cold)
 {
 	u32 next = emit_label(c->e);
@@ -257,7 +260,7 @@ static void find_inline(struct compiler *c, u32 back, u32 slow)
 	use_field(c, at, slow);
 }
 
-/* Inline in loops that call nothing, as that is 40 instructions. */
+/* Inline only in loops without calls, because it takes 40 instructions. */
 static void compile_field(struct compiler *c, u32 helper)
 {
 	u32 back = emit_label(c->e), slow = cold_helper(c, helper, back);
@@ -332,7 +335,10 @@ static bool is_index(const struct compiler *c, u32 rk)
 	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
 }
 
-/* r3 = where the table of the instruction here has its key, R(@key), a string. */
+/*
+ * r3 = the address of the element with the key R(@key), a string, of the current instruction's
+ * table.
+ */
 static void find_by_text(struct compiler *c, u32 table, u32 key, u32 slow)
 {
 	check_tag(c, table, T_TABLE, TAG_TABLE, slow);

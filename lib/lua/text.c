@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Functions for text that are expected where a script calls something: inline,
- * or by a helper of the runtime that gets its arguments in registers and makes no frame.
- * Patterns that are constants are functions of the script's image: pattern.c.
+ * Compiles calls that are expected to be of text functions (see compile.h): inline, or by a
+ * helper of the runtime that gets its arguments in registers and makes no frame. Constant
+ * patterns become functions of the script's image: pattern.c.
  */
 #include <string.h>
 
@@ -17,8 +17,8 @@ static u32 insn_at(const struct compiler *c)
 /* -- Patterns ------------------------------------------------------------------------------- */
 
 /*
- * The string that R(@reg) certainly is before the instruction at @pc, as on the straight line
- * to there it is loaded, and then only registers above are written; 0: not known.
+ * The string that R(@reg) certainly holds before the instruction at @pc, because on the straight
+ * line to there it is loaded, and then only higher registers are written; 0: unknown.
  */
 static u64 constant_text(const struct types *t, u32 pc, u32 reg)
 {
@@ -50,7 +50,7 @@ static u32 called_pattern(const struct compiler *c, struct pattern_form *form)
 	return text ? pattern_number(c->runtime, text, PATTERN, form) : 0;
 }
 
-/* r1 = where the text R(@reg) is, as r3, and r2 = its end. */
+/* r1 = r3 = the address of the string R(@reg)'s first character, r2 = its end. */
 static void load_string(struct compiler *c, u32 reg)
 {
 	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, reg));
@@ -60,7 +60,7 @@ static void load_string(struct compiler *c, u32 reg)
 	emit_mov(c->e, 3, 1);
 }
 
-/* r1 goes on to the character with the number in r4. */
+/* Advances r1 to the character at position r4. */
 static void begin_at(struct compiler *c, u32 slow)
 {
 	emit_alu_imm(c->e, INSN_SUB, 4, 1);
@@ -70,7 +70,7 @@ static void begin_at(struct compiler *c, u32 slow)
 	emit_alu(c->e, INSN_ADD, 1, 4);
 }
 
-/* Calls a helper with L, the place of the call, r3 and r4; it may move the frame. */
+/* Calls a helper with L, the address of the call's registers, r3 and r4; it may move the frame. */
 static void call_text_helper(struct compiler *c, u32 helper)
 {
 	emit_mov(c->e, 1, REG_L);
@@ -80,7 +80,7 @@ static void call_text_helper(struct compiler *c, u32 helper)
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
-/* If a limit ends the run in a matcher, which has no lines, the frame says where. */
+/* Matchers have no lines: if a limit ends the run in one, the frame's pc gives the line. */
 static void store_pc(struct compiler *c)
 {
 	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
@@ -108,7 +108,7 @@ static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
 
 /* -- Loops over string.gmatch() --------------------------------------------------------------- */
 
-/* The constant pattern of the loop that the OP_TFORLOOP here ends, as it was before the loop. */
+/* The constant pattern of the loop that this OP_TFORLOOP ends, which was loaded before the loop. */
 static u64 loop_pattern(const struct compiler *c)
 {
 	u32 a = a_of(insn_at(c)), pc, i;
@@ -197,7 +197,7 @@ static void compile_sub(struct compiler *c, u32 i, u32 slow)
 	store_nils(c, i, 1);
 }
 
-/* The only argument is what calls before have as their results: it has to be one. */
+/* The only argument is all results of an earlier call, so check that there is exactly one. */
 static void check_argument(struct compiler *c, u32 i, u32 slow)
 {
 	if (b_of(i))
@@ -208,7 +208,7 @@ static void check_argument(struct compiler *c, u32 i, u32 slow)
 	emit_branch(c->e, INSN_JNE, 0, 1, slow);
 }
 
-/* By a helper, which finds out whether it can do it: else it returns 0. */
+/* Calls a helper, which returns 0 if it cannot do the function's work. */
 static void compile_by_helper(struct compiler *c, u32 i, u32 helper, u32 slow)
 {
 	call_text_helper(c, helper);
@@ -216,7 +216,7 @@ static void compile_by_helper(struct compiler *c, u32 i, u32 helper, u32 slow)
 	store_nils(c, i, 1);
 }
 
-/* string.byte() with two places. */
+/* string.byte() with two positions. */
 static void compile_bytes(struct compiler *c, u32 i, u32 slow)
 {
 	check_tag(c, a_of(i) + 1, T_STRING, TAG_STRING, slow);
@@ -270,7 +270,7 @@ static void compile_insert(struct compiler *c, u32 slow)
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
 }
 
-/* By a helper that gets the number of arguments. */
+/* Calls a helper that gets the number of arguments. */
 static void compile_counted(struct compiler *c, u32 i, u32 helper, u32 slow)
 {
 	emit_constant(c->e, 3, b_of(i) - 1);
@@ -291,7 +291,7 @@ static void compile_str_out(struct compiler *c, u32 i, u32 slow)
 	compile_by_helper(c, i, HELPER_str_out, slow);
 }
 
-/* -- Which one it is ------------------------------------------------------------------------- */
+/* -- Selection --------------------------------------------------------------------------------- */
 
 /* The helper for functions with one argument, or -1. */
 static int helper_of(int intrinsic)
@@ -348,7 +348,7 @@ static bool has_arguments(const struct compiler *c, int intrinsic)
 	}
 }
 
-/* How many results the function has, unless it has none or finds nothing. */
+/* The number of the function's results, unless it has none or finds nothing. */
 static u32 results_of(const struct compiler *c, int intrinsic)
 {
 	struct pattern_form form;
@@ -371,7 +371,7 @@ bool is_text_intrinsic(const struct compiler *c, int intrinsic)
 		return false;
 	if (intrinsic == INTRINSIC_tinsert)
 		return c_of(i) == 1;
-	/* All results: those that it has fit in the frame. */
+	/* All results are wanted: the frame must have room for them. */
 	if (intrinsic == INTRINSIC_str_byte)
 		return b_of(i) == 4 ? c_of(i) > 1 && wanted < 32 : c_of(i) <= 2;
 	if (intrinsic == INTRINSIC_str_find && b_of(i) == 5)
@@ -401,7 +401,7 @@ bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
 	}
 }
 
-/* Has the results that are wanted; goes to @slow if the function has to be called. */
+/* Compiles the call with the wanted results; goes to @slow if the function has to be called. */
 static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 {
 	check_function(c, a_of(i), intrinsic, slow);
@@ -452,7 +452,7 @@ void compile_text(struct compiler *c, int intrinsic, u32 back)
 	end_results(c, 1);
 }
 
-/* The call that the frame makes way for, which has not been made. */
+/* The runtime makes the tail call, in place of the frame. */
 static void emit_tail(struct compiler *c, const struct cold *cold)
 {
 	call_helper(c, HELPER_tail, cold->pc);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/*
- * See types.h: facts flow along the instructions until none changes.
- */
+/* Implements types.h by dataflow analysis: facts flow along the instructions until none changes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +15,7 @@ bool is_integer(uint64_t bits)
 	return (int64_t)((uint64_t)v << (64 - INTEGER_BITS)) >> (64 - INTEGER_BITS) == v;
 }
 
-/* -- Values that were there when the script was compiled ------------------------------ */
+/* -- Values at compile time -------------------------------------------------------------- */
 
 static uint8_t types_of(struct value v)
 {
@@ -126,7 +124,7 @@ static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fac
 	f[reg].constant = from.constant && !t->p->captured[reg];
 }
 
-/* What @v is, if it is nothing else. */
+/* The type of @v, if it is certain. */
 static struct fact fact_of(struct value v)
 {
 	uint8_t types = types_of(v);
@@ -188,7 +186,7 @@ bool types_library(const struct types *t, uint32_t pc, const struct fact *f, str
 	}
 }
 
-/* Is what the call at @pc has returned looked at for whether it is nil? */
+/* Does the next instruction test the result of the call at @pc for nil? */
 static bool is_tested(const struct types *t, uint32_t pc)
 {
 	uint32_t a = a_of(t->p->code[pc]), next = pc + 1 < t->p->ncode ? t->p->code[pc + 1] : 0;
@@ -208,7 +206,7 @@ static bool is_tested(const struct types *t, uint32_t pc)
 	}
 }
 
-/* string.byte() finds a character where nothing asks whether it does. */
+/* string.byte() is expected to find a character if the script does not test the result. */
 uint8_t expected_result(const struct types *t, uint32_t pc, const struct fact *f)
 {
 	uint32_t i = t->p->code[pc], n = b_of(i) - 1;
@@ -285,7 +283,10 @@ static void concat(const struct types *t, struct fact *f, uint32_t i)
 	for (r = b_of(i); r <= c_of(i); r++)
 		types |= f[r].types;
 	types = types & ~(T_NUMBERS | T_STRING) ? T_ANY : T_STRING;
-	/* The operands become strings; a metamethod has its frame after them. */
+	/*
+	 * The operands become strings; the frame of a metamethod overwrites the registers after
+	 * them.
+	 */
 	forget_from(t, f, b_of(i));
 	set(t, f, a_of(i), types, 0);
 }
@@ -301,7 +302,7 @@ static void call(const struct types *t, uint32_t pc, struct fact *f)
 	else if (!types_inline(t, pc, f, &result))
 		result = expected_result(t, pc, f);
 	forget_from(t, f, a);
-	/* These the caller can check after a call that was not inline after all. */
+	/* The caller can check these types even if the call was not inlined. */
 	if (c_of(i) > 1 && (result == T_INTEGER || result == T_BOOLEAN))
 		set(t, f, a, result, 0);
 }
@@ -380,9 +381,9 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 	}
 }
 
-/* -- All of them ------------------------------------------------------------------------------ */
+/* -- All instructions ------------------------------------------------------------------------ */
 
-/* Returns whether there is more than @to had. */
+/* Merges @from into @to. Returns whether @to has changed. */
 static bool merge(struct fact *to, const struct fact *from)
 {
 	struct fact was = *to;
@@ -430,7 +431,7 @@ static uint32_t next_of(const struct types *t, uint32_t pc)
 	return pc + 1 + proto_operands(t->p, pc);
 }
 
-/* May a test of such a value say that it is true, or false? */
+/* May a value of these types test as true, or as false? */
 static bool may_be(uint8_t types, bool truth)
 {
 	return types & (truth ? ~T_NIL : T_NIL | T_BOOLEAN);
@@ -505,7 +506,7 @@ static void begin(struct types *t)
 	uint32_t r;
 
 	for (r = 0; r < t->p->nregs; r++) {
-		/* Registers of parameters; the others are nil. */
+		/* Parameters; the other registers are nil. */
 		bool given = r < t->p->nparams || t->p->is_vararg;
 
 		if (t->args && given && r < t->nargs)
@@ -533,13 +534,13 @@ bool types_infer_for(struct types *t, const struct runtime *runtime, const struc
 	t->reached = calloc(p->ncode + 2, 1);
 	t->target = calloc(p->ncode + 2, 1);
 	t->waiting = calloc(p->ncode + 2, 1);
-	/* Whatever register an instruction names; threads have little stack. */
+	/* Room for any register number; allocated, because threads have little stack. */
 	t->now = calloc(REGISTERS, sizeof(*t->now));
 	if (!t->facts || !t->reached || !t->target || !t->waiting || !t->now)
 		return false;
 	mark_targets(t);
 	begin(t);
-	/* The first one that waits: what leads to an instruction mostly comes before it. */
+	/* Visits the first waiting instruction, because control mostly flows forward. */
 	for (pc = 0; pc < p->ncode; pc = t->next) {
 		t->next = pc + 1;
 		if (!t->waiting[pc])

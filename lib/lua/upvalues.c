@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Upvalues that stay what they are: of a function that was made once, by the script itself,
- * which does not run again; and to which no function assigns that has them, or could get
- * them by being made in one that has.  They are closed, so no frame's register is theirs.
+ * Finds constant upvalues. Their function was created once, by the script's main function, which
+ * does not run again. No function that has the upvalue, or that can be created in one that has
+ * it, assigns to it. The upvalue is closed, so no register of a frame is shared with it.
  */
 #include <stdlib.h>
 

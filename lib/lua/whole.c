@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See whole.h.  The script runs once, in this process, on the confined engine's Lua.  What
- * it has left there - run(), the functions that this calls, their upvalues, tables - is
- * read and compiled.
+ * Implements whole.h. The script runs once, in this process, on the confined engine's Lua. Then
+ * run() and the functions that it calls, with their upvalues and tables, are read and compiled.
  *
- * A variable that turns out to be changed by what is compiled is no constant: then all
- * begins anew.
+ * If compiled code turns out to change a variable that was assumed constant, compilation starts
+ * again.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -28,7 +27,7 @@ static const struct subsystem subsystems[] = {
 	{ "netfilter", VIEW_PACKET }, { "cpufreq", VIEW_CPUS }, { "process", VIEW_NUMBERS },
 };
 
-/* Additions to Lua's library, on the script's first line, so that line numbers stay. */
+/* Additions to Lua's library, on the script's first line, so that line numbers do not change. */
 static const char prelude[] =
 	"DROP,ACCEPT,REJECT,QUEUE,DEFAULT=0,1,2,3,0 program={table=function(t) "
 	"local n,a,k=t.entries or 1024,t.age or 0,t.keys or 1 "
@@ -40,7 +39,7 @@ static const char prelude[] =
 	"for i=1,#t do if type(t[i])~='string' then error('fields are names',2) end end "
 	"t.entries,t.age,t.keys,t.kind=n,a,k,'program.table' return t end} ";
 
-/* -- Saying no -------------------------------------------------------------------------- */
+/* -- Refusals ----------------------------------------------------------------------------- */
 
 void refuse(struct function *f, const char *why, ...)
 {
@@ -48,7 +47,7 @@ void refuse(struct function *f, const char *why, ...)
 	char text[1024];
 	va_list args;
 
-	/* A value that is only nil so far may get another type later. */
+	/* A value that has only been nil so far may get another type later. */
 	f->failed = true;
 	if (!f->sure || b->refused)
 		return;
@@ -60,7 +59,7 @@ void refuse(struct function *f, const char *why, ...)
 		 text);
 }
 
-/* -- Functions of the subsystem's --------------------------------------------------------- */
+/* -- Functions of the subsystem ----------------------------------------------------------- */
 
 uint32_t function_number(struct builder *b, const char *name)
 {
@@ -127,7 +126,7 @@ static void make_labels(struct function *f)
 		f->labels[pc] = emit_label(f->e);
 }
 
-/* Lua reads unwritten registers as nil: sets those that may be read so. */
+/* Lua reads unwritten registers as nil: initialises those that may be read unwritten. */
 static void clear_registers(struct function *f)
 {
 	for (uint32_t r = f->instance->nargs; r < f->p->nregs; r++) {
@@ -395,7 +394,10 @@ static int build_once(struct builder *b, uint64_t run)
 				      "run() takes the packet" : "run() takes the CPUs");
 	if (!add_instance(b, run, args, nargs) || !look_at(b, b->instances[0]))
 		return b->again ? 0 : complain_of(b, "no memory");
-	/* First the called functions, so that errors are reported there; then the final pass. */
+	/*
+	 * Compiles called functions first, so that errors are reported there; then the final
+	 * pass.
+	 */
 	for (uint32_t n = b->ninstances; n-- && !b->again; )
 		if (!write_instance(b, b->instances[n]))
 			return complain_of(b, "no memory");
@@ -448,7 +450,7 @@ static int pack(struct builder *b, unsigned int cpus)
 	struct image_func *func;
 	char *at;
 
-	/* Without recursion, the sum of all frames is enough. */
+	/* There is no recursion, so the sum of all frames is enough. */
 	for (uint32_t n = 0; n < b->ninstances; n++)
 		stack += b->instances[n]->frame;
 	header.stack_size = (stack + 15) / 16 * 16;

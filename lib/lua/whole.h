@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Lua as a program for a subsystem: run() of a script, and all that it calls, as one
- * image without a runtime: docs/design/programs.md.  What cannot be compiled is refused
- * with its line.
+ * Compiles Lua to a program for a subsystem: run() of a script, and the functions that it calls,
+ * become one image without a runtime: docs/design/programs.md. Code that cannot be compiled is
+ * refused with its line.
  */
 #ifndef LIB_LUA_WHOLE_H
 #define LIB_LUA_WHOLE_H
@@ -15,11 +15,11 @@
 /**
  * struct whole - a program for SYSCRIPT_IOC_LOAD
  * @image, @data, @lines: to be freed: whole_free()
- * @functions: names of those of the subsystem's that it calls
- * @copies:    bytes of a packet that it is shown
- * @sees:      what it reads of its view, as in struct syscript_load
- * @memory:    bytes of its arena
- * @error:     why it is refused
+ * @functions: names of the subsystem's functions that it calls
+ * @copies:    bytes of a packet that are copied to its view
+ * @sees:      the bytes of its view that it reads, as in struct syscript_load
+ * @memory:    size of its arena in bytes
+ * @error:     the reason for a refusal
  */
 struct whole {
 	char *image, *data;
@@ -35,8 +35,8 @@ struct whole {
 };
 
 /*
- * Runs @source, which is called @name in texts, in this process, and compiles what it has
- * left for @subsystem, and @cpus processors.  0, or -errno with whole->error.
+ * Runs @source, which error texts call @name, in this process, and compiles the result for
+ * @subsystem and @cpus CPUs. 0, or -errno with whole->error.
  */
 int whole_compile(struct whole *whole, const char *name, const char *source, size_t len,
 		  const char *subsystem, unsigned int cpus);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See whole_own.h: calls, methods and fields. */
+/* Compiles calls, methods and fields for programs (see whole_own.h). */
 #include <stddef.h>
 #include <string.h>
 
@@ -95,7 +95,7 @@ static void compile_static_field(struct function *f, uint32_t to, struct value t
 	if (runtime_word(&f->b->runtime, table.bits + TABLE_METATABLE, 8))
 		return refuse(f, "a table with a metatable");
 	if (key.kind == K_NUMBER) {
-		/* Nil cannot be a key, so it is not looked up. */
+		/* Nil cannot be a key, so nothing is looked up. */
 		get(f, 1, rk);
 		return compile_lookup(f, table, to);
 	}
@@ -426,7 +426,7 @@ static void call_method(struct function *f, uint32_t a, uint32_t nargs)
 	refuse(f, "calls method '%s' of a value that is not known to have it", name);
 }
 
-/* -- Functions of Lua's -------------------------------------------------------------------- */
+/* -- Lua's functions ------------------------------------------------------------------------ */
 
 static void call_floor(struct function *f, uint32_t a)
 {
@@ -539,7 +539,7 @@ static void call_builtin(struct function *f, uint32_t a, uint32_t nargs, struct 
 	}
 }
 
-/* -- Functions of the script's --------------------------------------------------------------- */
+/* -- The script's functions ------------------------------------------------------------------ */
 
 static void call_instance(struct function *f, uint32_t a, uint32_t nargs, uint64_t closure)
 {

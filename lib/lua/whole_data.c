@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See whole_own.h: what a program has in the arena, and what of Lua's is known before. */
+/*
+ * A program's data in the arena, and constants of Lua that are known at compile time (see
+ * whole_own.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +12,10 @@
 
 #define DATA_START	256	/* 0 is no valid address */
 #define DATA_MAX	(1U << 20)
-#define ZEROS_MAX	(256U << 20)	/* bytes of tables */
+#define ZEROS_MAX	(256U << 20)	/* the most bytes of tables */
 #define PAIRS_MAX	4096
-#define SCATTERED_MAX	1024	/* keys that are found by binary search */
-#define FEW		4	/* keys that are compared one by one */
+#define SCATTERED_MAX	1024	/* the most keys that are found by binary search */
+#define FEW		4	/* the most keys that are compared one by one */
 
 /* -- Texts and names ------------------------------------------------------------------- */
 
@@ -36,7 +39,7 @@ struct value global_of(const struct builder *b, const char *name)
 	return runtime_field(&b->runtime, globals.bits, name);
 }
 
-/* -- Places ------------------------------------------------------------------------------ */
+/* -- Data in the arena ------------------------------------------------------------------------ */
 
 static uint32_t find_place(const struct builder *b, uint64_t id)
 {
@@ -72,7 +75,7 @@ static uint32_t place(struct function *f, uint64_t id, const void *bytes, size_t
 	return at;
 }
 
-/* -- What run() changes ---------------------------------------------------------------------- */
+/* -- Variables that run() changes ------------------------------------------------------------- */
 
 static bool is_changed(const struct builder *b, uint64_t id)
 {
@@ -127,7 +130,7 @@ uint32_t upvalue_place(struct function *f, uint32_t up, struct value *v)
 	return at ?: place(f, id, &v->bits, 8);
 }
 
-/* -- Tables of the kernel's ------------------------------------------------------------------- */
+/* -- Hash tables ------------------------------------------------------------------------------ */
 
 bool is_program_table(const struct builder *b, struct value table)
 {
@@ -183,7 +186,7 @@ uint32_t table_place(struct function *f, struct value table, uint32_t *keys)
 	is = (struct syscript_table){
 		.entries = entries, .age = age, .key_size = *keys * 8,
 		.value_size = nfields * 8,
-		/* Offset from the beginning of the zeros, which whole.c adds. */
+		/* Offset from the beginning of the zeroed data, which whole.c adds. */
 		.sets = (void *)(uintptr_t)b->zeros,
 	};
 	if (entries * (8 + *keys * 8 + nfields * 8) > ZEROS_MAX - b->zeros) {
@@ -195,7 +198,9 @@ uint32_t table_place(struct function *f, struct value table, uint32_t *keys)
 	return place(f, table.bits, &is, sizeof(is));
 }
 
-/* -- Other tables: they stay as they are, or are arrays --------------------------------------- */
+/*
+ * -- Other tables: constant ones, and arrays ----------------------------------------------------
+ */
 
 struct pair {
 	int64_t key, value;
@@ -204,7 +209,7 @@ struct pair {
 struct pairs {
 	struct pair pair[PAIRS_MAX];
 	uint32_t n;
-	uint8_t kind;		/* of values */
+	uint8_t kind;		/* number of values */
 	bool mixed, many;
 };
 
@@ -253,7 +258,9 @@ static bool is_array(const struct pairs *pairs)
 	return n == pairs->n && n;
 }
 
-/* r1 = the address of element r1 of @n, each of @size bytes, from @at on; otherwise nil. */
+/*
+ * r1 = the address of element r1 of @n elements of @size bytes from @at on; nil if there is none.
+ */
 static void emit_element(struct function *f, uint32_t at, uint32_t n, uint8_t size)
 {
 	uint32_t none = emit_label(f->e), done = emit_label(f->e);
@@ -288,7 +295,7 @@ static int compare_keys(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* r1 = the value of key r1, one of a few, then jumps to @done; otherwise nil. */
+/* Sets r1 to the value of key r1, one of a few, and jumps to @done; sets nil if there is none. */
 static void emit_chain(struct function *f, const struct pair *pair, uint32_t n, uint32_t done)
 {
 	uint32_t next;
@@ -305,7 +312,7 @@ static void emit_chain(struct function *f, const struct pair *pair, uint32_t n, 
 	emit_jump(f->e, done);
 }
 
-/* The same for many keys, sorted: a binary search. */
+/* As above, for many sorted keys: a binary search. */
 static void emit_search(struct function *f, const struct pair *pair, uint32_t n, uint32_t done)
 {
 	uint32_t upper, half = n / 2;

@@ -62,7 +62,7 @@ void put(struct function *f, uint32_t to, uint8_t reg, struct known known)
 	put_nothing(f, to, known);
 }
 
-/* -- What ends a call ------------------------------------------------------------------ */
+/* -- Ends of a call -------------------------------------------------------------------------- */
 
 struct late *later(struct function *f, void (*emit)(struct function *, const struct late *))
 {
@@ -143,7 +143,7 @@ static void check_factors(struct function *f)
 	}
 }
 
-/* A signed division, if @below. */
+/* A signed division if @below. */
 static void emit_divide(struct function *f, uint8_t op, uint8_t dst, uint8_t src, bool below)
 {
 	emit_insn(f->e, INSN_ALU64 | op | INSN_X, dst, src, below, 0);
@@ -591,7 +591,7 @@ static void compile_len(struct function *f, uint32_t i)
 	load_known(f, a_of(i), (struct value){ TAG_NUMBER, len });
 }
 
-/* -- One of them ------------------------------------------------------------------------------- */
+/* -- Dispatch ---------------------------------------------------------------------------------- */
 
 static const char *const refused[OPS] = {
 	[OP_SETGLOBAL] = "sets a global: use a local of the file, or program.table",

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Between the parts of whole.h: whole.c has the functions of a script and what becomes of
- * them, whole_flow.c what is known of registers, whole_insn.c instructions, whole_call.c
- * calls, whole_data.c what lies in the arena, whole_tidy.c what may be left out.
+ * The parts of the compiler for programs: whole.c drives it function by function, whole_flow.c
+ * infers facts about registers, whole_insn.c compiles instructions, whole_call.c calls,
+ * whole_data.c places data in the arena, whole_tidy.c removes needless instructions.
  *
- * Each register has one type wherever it is read, so values have no tags: an integer, a
- * boolean, the address of a table's entry; or nil in place of one of these, which is NIL.
- * What is known as a value when the program is loaded - functions, strings, tables - is
- * in no register at all.
+ * Each register has one type wherever it is read, so values have no tags: an integer, a boolean,
+ * or the address of a table's entry; nil in place of one is NIL. Functions, strings and tables
+ * are known when the program is loaded, and are never in registers.
  */
 #ifndef LIB_LUA_WHOLE_OWN_H
 #define LIB_LUA_WHOLE_OWN_H
@@ -23,30 +22,30 @@
 /* Integers are those that Lua's numbers hold: +-2^53. */
 #define NUMBER_BITS	53
 #define INSTANCES_MAX	64
-#define ARGS_MAX	4	/* arguments of a script's function */
-#define KEYS_MAX	8	/* keys of a table */
-#define REG_VIEW	6	/* the argument of the program */
+#define ARGS_MAX	4	/* the most arguments of a script's function */
+#define KEYS_MAX	8	/* the most keys of a table */
+#define REG_VIEW	6	/* the program's argument */
 #define REGS_HELD	3	/* Lua's first registers are r7 to r9 */
-#define SPARE		64	/* bytes of a frame; above them are the other registers */
+#define SPARE		64	/* bytes of a frame; the other registers lie above */
 
 enum kind {
 	K_NONE,		/* not reached yet */
 	K_NUMBER, K_BOOLEAN,
 	K_ENTRY,	/* an entry of the table @value */
 	K_NIL,
-	K_VIEW,		/* the argument of run(), if it is not numbers */
+	K_VIEW,		/* the argument of run(), unless it is numbers */
 	K_STATIC,	/* the constant @value */
 	K_METHOD,	/* the method @value of the object in the next register */
-	K_QUOTIENT,	/* a quotient, to be rounded by math.floor() */
-	K_MIXED,	/* of several types: must not be used */
+	K_QUOTIENT,	/* an unrounded quotient, for math.floor() */
+	K_MIXED,	/* of several types: must not be read */
 };
 
 /**
  * struct known - facts about a register
- * @nil:    or it is nil
- * @fixed:  a number: it is @value
- * @below:  a number: it may be below 0
- * @bits:   a number: of its absolute value, at most
+ * @nil:    it may also be nil
+ * @fixed:  of a number: it is @value
+ * @below:  of a number: it may be negative
+ * @bits:   of a number: the most bits of its absolute value
  */
 struct known {
 	uint8_t kind;
@@ -59,7 +58,7 @@ struct known {
  * struct instance - a function of the script, specialised for facts about its arguments
  * @closure: its address
  * @result:  facts about its result
- * @busy:    it is being compiled: a call of it is recursion
+ * @busy:    it is being compiled, so a call of it is recursion
  */
 struct instance {
 	uint64_t closure;
@@ -81,7 +80,7 @@ struct subsystem {
 
 /* Data in the arena for a Lua value. */
 struct placed {
-	uint64_t id;		/* address of the value, or of an upvalue */
+	uint64_t id;		/* address of the Lua value, or of an upvalue */
 	uint32_t at;
 };
 
@@ -94,11 +93,12 @@ struct builder {
 	struct instance *instances[INSTANCES_MAX];
 	uint32_t ninstances;
 	struct placed placed[256];
-	uint32_t nplaced, room, end;	/* of data: bytes that there are, that are used */
-	uint32_t zeros;			/* after these */
+	uint32_t nplaced, room, end;	/* bytes of data that are available, that are used */
+	uint32_t zeros;			/* bytes of zeroed data after these */
 	uint64_t changed[256];		/* upvalues that run() may change */
 	uint32_t nchanged;
-	bool again;			/* another one was found: the code so far is wrong */
+	bool again;			/* another changing variable was found: the code so far
+					 * is wrong */
 	bool refused;
 };
 
@@ -113,10 +113,10 @@ struct late {
 
 /**
  * struct function - state of an instance's compilation
- * @e:    where to: the scratch one until all is known
- * @now:  of all registers, at @pc
- * @sure: what is found wrong is
- * @failed: the instruction is refused, as far as it is known
+ * @e:    destination: a scratch buffer until all facts are known
+ * @now:  facts about all registers, at @pc
+ * @sure: errors that are found are certain
+ * @failed: the instruction is refused with the current facts
  */
 struct function {
 	struct builder *b;
@@ -160,7 +160,7 @@ void flow_to(struct function *f, uint32_t pc);
 
 /* -- whole_insn.c -------------------------------------------------------------------- */
 
-/* Compiles an instruction, and updates the facts.  False if control does not continue after it. */
+/* Compiles an instruction, and updates the facts. False if control does not continue after it. */
 bool compile_one(struct function *f);
 void compile_entry(struct function *f);
 
@@ -169,12 +169,12 @@ struct known known_of(const struct function *f, uint32_t rk);
 void get(struct function *f, uint8_t reg, uint32_t rk);
 void put(struct function *f, uint32_t to, uint8_t reg, struct known known);
 void put_nothing(struct function *f, uint32_t to, struct known known);
-/* The same for a number; if it may be nil, that is checked at run time. */
+/* As above for a number; if it may be nil, checks that at run time. */
 bool get_number(struct function *f, uint8_t reg, uint32_t rk);
 void load_nil(struct function *f, uint8_t reg);
-/* A label where the run ends with @reason. */
+/* A label at which the run ends with @reason. */
 uint32_t fails(struct function *f, enum image_reason reason);
-/* Ends the run if @reg, a number of @known, exceeds Lua's integers. */
+/* Ends the run if @reg, a number described by @known, exceeds Lua's integers. */
 struct known check_range(struct function *f, uint8_t reg, struct known known);
 struct late *later(struct function *f, void (*emit)(struct function *, const struct late *));
 /* The offset from r10 of 64 bytes for keys and pieces of packets. */
@@ -199,14 +199,14 @@ bool text_is(const struct builder *b, struct value string, const char *text);
 const char *text_of(const struct builder *b, struct value string, char *text, size_t size);
 struct value global_of(const struct builder *b, const char *name);
 
-/* The upvalue's address in the arena if it may change; otherwise 0, and its value. */
+/* The upvalue's address in the arena if it may change; otherwise 0, with its value in @k. */
 uint32_t upvalue_place(struct function *f, uint32_t up, struct value *v);
 void upvalue_changes(struct function *f, uint32_t up);
 
 /* The index of a field in entries of program.table @table, or -1. */
 int field_index(const struct builder *b, struct value table, struct value name);
 bool is_program_table(const struct builder *b, struct value table);
-/* The kernel's table for it, and the number of numbers in its keys.  0: refused. */
+/* The hash table of program.table @id, and the number of numbers in its keys. 0: refused. */
 uint32_t table_place(struct function *f, struct value table, uint32_t *keys);
 
 /* R(@to) = the element with index r1 of a constant table. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Dead-code elimination (see whole_own.h).  Instructions of Lua are compiled one
- * by one, so each loads what the one before has stored.
+ * Dead-code elimination (see whole_own.h). Instructions of Lua are compiled one by one, so each
+ * loads values that the one before has stored.
  *
- * First, along straight lines, what a register or a slot of the frame is known to have is
- * not loaded again, and constants become operands; then what nothing reads goes, and jumps
- * to what comes next.  No other code has the address of a slot: that is of the spare bytes, which
- * are no slots.
+ * First, value numbering along straight lines removes loads of values that a register already
+ * holds, and makes constants operands. Then instructions whose results nothing reads are removed,
+ * and jumps to the next instruction. Addresses of frame slots are never taken: code that passes
+ * an address in the frame uses only the spare bytes, which are not slots.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,13 @@
 #define BIT(place)	(1ULL << (place))
 #define ARGUMENTS	0x3e		/* r1 to r5 */
 #define CLOBBERED	0x3f
-#define GONE		0		/* a code: also of the second half of a constant */
+#define GONE		0		/* a code: the second half of a constant has it, too */
 #define WIDE		(INSN_LD | INSN_DW | INSN_IMM)
 
 /**
- * struct tidy - a function's instructions: @n, from @insns on
- * @to: target of a jump, as an instruction's number; otherwise -1
- * @target: is it a target of jumps?
+ * struct tidy - the @n instructions of a function, from @insns on
+ * @to: for each instruction: number of its jump's target, or -1
+ * @target: for each instruction: it is a target of jumps
  * @live: locations that are live before an instruction or after it
  * @slots: frame slots that are tracked
  * @value: value number of each location, along a straight line
@@ -46,7 +46,7 @@ struct tidy {
 
 struct effect {
 	uint64_t reads, writes;
-	bool stays;		/* has an effect besides what it writes */
+	bool stays;		/* the instruction has an effect besides what it writes */
 };
 
 static uint8_t class_of(const struct image_insn *insn)
@@ -173,7 +173,7 @@ static uint32_t value_of_constant(struct tidy *t, int32_t constant)
 	return t->constants[t->nconstants++].value;
 }
 
-/* The register that has had the value of @place for longest, or @place itself. */
+/* The register that has had the value of @place for longest, or @place. */
 static int oldest(const struct tidy *t, int place)
 {
 	int best = place;
@@ -185,13 +185,13 @@ static int oldest(const struct tidy *t, int place)
 	return best;
 }
 
-/* Uses the original of a copy, so that the copy may become dead. */
+/* Uses the original instead of a copy, which may then become dead. */
 static uint8_t original_of(const struct tidy *t, uint8_t reg)
 {
 	return reg < REGS ? oldest(t, reg) : reg;
 }
 
-/* The condition for exchanged operands. */
+/* The condition with its operands exchanged. */
 static uint8_t turned(uint8_t op)
 {
 	static const uint8_t pairs[][2] = {
@@ -286,7 +286,7 @@ static void use_register(struct tidy *t, struct image_insn *insn)
 		};
 }
 
-/* The value number of what @insn writes; 0: a new value. */
+/* The value number of the result of @insn; 0: a new value. */
 static uint32_t value_after(struct tidy *t, const struct image_insn *insn)
 {
 	if (is_move(insn))
@@ -334,7 +334,7 @@ static void follow_all(struct tidy *t)
 	}
 }
 
-/* -- What nothing reads ---------------------------------------------------------------- */
+/* -- Dead code --------------------------------------------------------------------------- */
 
 static uint64_t live_after(const struct tidy *t, uint32_t n)
 {
@@ -378,7 +378,7 @@ static uint32_t next_of(const struct tidy *t, uint32_t n)
 	return n;
 }
 
-/* Is it a jump to the next instruction, or an instruction whose result is dead? */
+/* Is it a jump to the next instruction, or an instruction with a dead result? */
 static bool is_needless(const struct tidy *t, uint32_t n)
 {
 	struct effect effect = effect_of(t, &t->insns[n]);
@@ -406,20 +406,20 @@ static bool remove_needless(struct tidy *t)
 	return any;
 }
 
-/* -- All of it ------------------------------------------------------------------------------ */
+/* -- The whole function --------------------------------------------------------------------- */
 
-/* The first half of a constant is there: its second one is, too. */
+/* The first half of a constant stays only together with the second. */
 static bool is_there(const struct tidy *t, uint32_t n)
 {
 	return t->insns[n].code != GONE || (n && t->insns[n - 1].code == WIDE);
 }
 
-/* Removes the gaps: jumps, labels, calls and lines get the new numbers. */
+/* Closes the gaps: renumbers jumps, labels, calls and lines. */
 static void close_up(struct tidy *t)
 {
 	struct emit *e = t->f->e;
 	uint16_t *lines = t->f->b->out->lines;
-	uint32_t *number = (uint32_t *)t->to, n, at = 0;	/* not needed any more */
+	uint32_t *number = (uint32_t *)t->to, n, at = 0;	/* @to is no longer needed */
 
 	for (n = 0; n < t->n; n++) {
 		bool there = is_there(t, n);
@@ -461,7 +461,7 @@ static bool find_targets(struct tidy *t)
 	for (uint32_t n = 0; n < e->njumps; n++) {
 		uint32_t to = e->labels[e->jumps[n].label] - t->start;
 
-		/* One that is found out later. */
+		/* The label has no position yet. */
 		if (to >= t->n)
 			return false;
 		t->to[e->jumps[n].insn - t->start] = to;
