@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Python code in a process of its own, of another account of the guest.
+"""Runs Python code in a process of its own, with another account of the guest.
 
-One interpreter for all of a run forks it (apart_server.py): starting one, with what such
-code imports, takes an emulated guest 1.5 s.
+One interpreter (apart_server.py) forks it for each call: in an emulated guest, starting an
+interpreter and its imports takes 1.5 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from runner import HANG, account
 
 
 def run(code: str, user: str, own: bool = False) -> dict:
-    """What the code leaves in `result`; @own: in namespaces of its own, of users and networks."""
+    """The value of `result` after the code; @own: in new user and network namespaces."""
     server, asked = begun()
     job = {
         "code": code,
@@ -45,7 +45,7 @@ def run(code: str, user: str, own: bool = False) -> dict:
 
 @functools.cache
 def begun() -> tuple[subprocess.Popen, socket.socket]:
-    """The server, which ends when nobody can ask it any more."""
+    """Starts the server; it exits when no client is left."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         command = [sys.executable, "-SE", apart_server.__file__, str(theirs.fileno())]

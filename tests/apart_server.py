@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Forks the processes of apart.py, from one that has opened nothing."""
+"""Forks the processes of apart.py, from a parent without open files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 
 NEW_USER, NEW_NET, SET_DUMPABLE = 0x10000000, 0x40000000, 4
-# What the code imports, most of the time.
+# Modules that most code imports.
 IMPORTS = "errno mmap resource signal subprocess threading time programs confined.kernel"
 REQUEST_MAX = 1 << 17
 
@@ -24,7 +24,7 @@ def become(user: int, group: int, extra_groups: list[int]) -> None:
     os.setgroups(extra_groups)
     os.setgid(group)
     os.setuid(user)
-    # As after an exec: what it has in /proc is its user's.
+    # As after an exec: its user owns its files in /proc.
     libc.prctl(SET_DUMPABLE, 1, 0, 0, 0)
 
 
@@ -39,7 +39,7 @@ def enter_own_namespaces() -> None:
 
 
 def run(code: str, own: bool, account: dict) -> None:
-    """In the child: `result` is the last line of its output."""
+    """In the child: writes `result` as the last line of its output."""
     if account["user"]:
         become(**account)
     if own:
@@ -50,7 +50,7 @@ def run(code: str, own: bool, account: dict) -> None:
 
 
 def forked(request: bytes, out: int) -> int:
-    """The exit status of a child, which writes what it has to say to @out."""
+    """Forks a child that writes its output to @out; returns its exit status."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Audit rules as auditctl(8) sets them, and the records that they lead to.
+"""Audit rules as auditctl(8) sets them, and the records that they cause.
 
-Spoken over netlink, so that nothing has to be installed that would audit the machine
-that the tests run on.
+Uses netlink directly: installing the audit daemon would audit the machine that runs the tests.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ PAIR = re.compile(r'(\w+)=("[^"]*"|\S+)')
 
 @dataclass
 class Rule:
-    """always,exit on these calls, or never,task."""
+    """A rule: "always,exit" for these calls, or "never,task"."""
 
     calls: list[int] = field(default_factory=list)
     fields: list[tuple[int, int | str]] = field(default_factory=list)
@@ -57,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Event:
-    """The records of one call, in their order: type and fields."""
+    """The records of one call, in order: types and fields."""
 
     records: tuple[tuple[str, dict[str, str]], ...]
 
@@ -72,7 +71,7 @@ class Event:
 
 
 class Auditing:
-    """Auditing switched on, from its creation to stop()."""
+    """Auditing, on from construction to stop()."""
 
     def __init__(self) -> None:
         self.control = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)
@@ -105,7 +104,7 @@ class Auditing:
             self.ask(DEL_RULE, self.rules.pop().packed())
 
     def messages(self) -> Iterator[tuple[int, str]]:
-        """What was recorded until now, but for what has been read before."""
+        """Records since the last call."""
         self.ask(USER_MESSAGE, b"the end\0")
         while True:
             data = self.log.recv(65536)
@@ -115,7 +114,7 @@ class Auditing:
             yield kind, data[16:].split(b"\0")[0].decode(errors="replace")
 
     def events(self, pid: int) -> list[Event]:
-        """The calls of a process that were recorded."""
+        """The recorded calls of a process."""
         found: dict[str, list[tuple[str, dict[str, str]]]] = {}
         for kind, text in self.messages():
             match = STAMP.match(text)

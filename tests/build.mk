@@ -4,7 +4,8 @@
 PYTEST := $(BUILD)/venv/bin/pytest
 # The command line's -k, -x and so on: make test-vm PYTEST_ARGS='-k kill'
 PYTEST_ARGS ?=
-# Seconds that a test may take, where eight want each CPU, and that a guest may be silent.
+# Seconds that a test may take on a machine with eight times the load, and that a guest may be
+# silent.
 TEST_TIME ?= 900
 VM_TIME ?= 1200
 
@@ -19,8 +20,8 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 
 -include $(TEST_PROGRAMS:=.d)
 
-# What unit tests run: other makefiles add theirs.
-# Of the library's objects, since it tests what only the command uses.
+# Programs that unit tests run; other makefiles add to them. They link the library's objects, to
+# test functions that only the command uses.
 LUA_WHOLE := $(BUILD)/tests/lua/whole
 $(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LIB_OBJ) $(LIB_ENGINE)
 	$(call say,CC)
@@ -31,13 +32,13 @@ $(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LIB_OBJ) $(LIB_ENG
 .PHONY: unit-programs
 unit-programs: all consolidate $(TEST_PROGRAMS) $(LUA_WHOLE)
 
-# An engine that is a module of its own, see tests/engine/echo.c.
+# An engine as a module, see tests/engine/echo.c.
 ECHO_MODULE := $(KOUT)/echo/echo.ko
 $(ECHO_MODULE): tests/engine/echo.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
 	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
 
-# Faults of the clock, see tests/clock/faults.c.
+# Faults injected into the clock, see tests/clock/faults.c.
 FAULTS_MODULE := $(KOUT)/faults/faults.ko
 $(FAULTS_MODULE): tests/clock/faults.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
@@ -49,20 +50,20 @@ $(TEMPLATE_MODULE): examples/embedding/template.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
 	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
 
-# Frequencies of CPUs, and a thermal zone.
+# A fake cpufreq driver, and a thermal zone.
 FAKEFREQ_MODULE := $(KOUT)/fakefreq/fakefreq.ko
 $(FAKEFREQ_MODULE): tests/cpufreq/fakefreq.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
 	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
 
-# What guests compare with: of a process, where it takes no time.
+# Expected results for guests, computed in a process, where it takes no time.
 CORPUS_KNOWN := $(BUILD)/tests/corpus.json
 $(CORPUS_KNOWN): tests/corpus.py tests/runner.py $(wildcard tests/lua/*.lua) $(BUILD)/syscript
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/venv/bin/python -B $< $@
 
-# Frames that are nonsense: scapy takes ten seconds to start where a CPU is emulated.
+# Malformed frames, made here: scapy takes ten seconds to start on an emulated CPU.
 MALFORMED := $(addprefix $(BUILD)/tests/vm/malformed-,0 1)
 $(MALFORMED): $(BUILD)/tests/vm/malformed-%: tests/vm/malformed.py
 	$(call say,GEN)
@@ -92,39 +93,39 @@ $(FIREWALL): tests/firewall_page.py docs/firewall.md $(PROGRAMS)
 	$(call say,CLANG)
 	$(Q)python3 -B $< $(@D) && touch $@
 
-# Tests as bytecode, also where Python is told to write none: to compile them takes a guest
-# half a minute, each time.  They import what is built.
+# Compile tests to bytecode, even if Python is told to write none: compiling takes a guest half a
+# minute each time. The tests import built files.
 BYTECODE := $(BUILD)/tests/bytecode
 $(BYTECODE): $(shell find tests -name '*.py') | unit-programs
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)PYTHONDONTWRITEBYTECODE= $(PYTEST) --collect-only -q tests/vm >$@.new && mv $@.new $@
 
-# What guest tests run: other makefiles add theirs.
+# Programs that guest tests run; other makefiles add to them.
 .PHONY: guest-programs
 guest-programs: $(CORPUS_KNOWN) $(MALFORMED) $(BYTECODE) $(PROGRAMS) $(FIREWALL) all $(TEST_PROGRAMS) $(ECHO_MODULE) $(FAULTS_MODULE) \
 	$(TEMPLATE_MODULE) $(FAKEFREQ_MODULE)
 
-# Parts of the tests run side by side: two guests share theirs, so do two runs of unit
-# tests (tests/shares.py).  What a part has to say comes in one piece, when it has ended;
-# and one that fails keeps no other from its end.  Three at a time, as guests wait now and
-# then.  Programs of the library are run in guests as well, to test its kernel backend.
+# Parts of the tests run side by side: two guests share theirs, so do two runs of unit tests
+# (tests/shares.py). Each part's output is printed when it ends, and a failing part does not stop
+# the others. Three at a time, because guests sometimes wait. Programs of the library run in guests
+# as well, to test its kernel backend.
 PART_JOBS ?= 3
 VM_PARTS := part-guest-1 part-guest-2 part-boots-$(KREL)
 UNIT_PARTS := part-boots part-unit-1 part-unit-2
-# LONG=--long: not what is in the gate only.
+# LONG=--long: also run tests that are not in the gate.
 LONG ?=
-# What tests cost, in the last run: for tests/costs.py.
+# The costs of tests in the last run, for tests/costs.py.
 COSTS := $(BUILD)/test-costs
-# One test in thousands misses what it waits for on a loaded, emulated machine.  It is
-# repeated, and the summary says why.  Not repeated: attacks (tests/conftest.py), and what
-# the kernel's log, a time limit or a crash ended.
+# On a loaded, emulated machine, one test in thousands misses its deadline. It is repeated, and the
+# summary says why. Never repeated: attacks (tests/conftest.py), and tests ended by the kernel's
+# log, a time limit or a crash.
 RERUNS := $(if $(LONG),,--reruns 2 --only-rerun ^AssertionError)
-# -k may leave nothing to a part.
+# -k may deselect all tests of a part.
 part = $(BUILD)/venv/bin/python tests/costs.py part $@ $(COSTS) $(1) --costs $(COSTS) $(LONG) \
 	$(RERUNS) $(PYTEST_ARGS) || [ $$? = 5 ]
 
-# make -n runs lines with a + as well, and is to change nothing.
+# make -n executes lines with a +, too, which must change nothing then.
 dry := $(findstring n,$(firstword -$(MAKEFLAGS)))
 define run-parts
 	$(if $(dry),,+)$(Q)rm -rf $(COSTS) && mkdir $(COSTS) && \
@@ -154,13 +155,13 @@ test:
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory unit-programs guest-programs
 	$(call run-parts,$(VM_PARTS) $(UNIT_PARTS))
 
-# The tests that took most of the processors in the last run.
+# How many of the most expensive tests of the last run to show.
 SLOWEST ?= 40
 .PHONY: test-costs
 test-costs:
 	$(Q)$(BUILD)/venv/bin/python tests/costs.py report --slowest $(SLOWEST) $(COSTS)
 
-# Before a release, and by hand.
+# Before a release, or by hand.
 test-long:
 	$(MAKE) test LONG=--long
 	$(MAKE) test-verify prove
@@ -171,8 +172,8 @@ test-unit: unit-programs
 test-vm: guest-programs
 	$(call run-parts,$(VM_PARTS))
 
-# Attacks that take minutes each: frames on the wire, accounts on other accounts.  Those
-# that have no end of their own end after so many seconds, or frames (0: any number).
+# Attacks that take minutes each: frames on the wire, and accounts against each other. Those without
+# an end of their own stop after a number of seconds or frames (0: any number).
 ATTACK_TIME ?= 60
 FRAMES ?= 0
 .PHONY: test-attack
@@ -180,13 +181,13 @@ test-attack: guest-programs
 	vm/guest -k $(KREL) -m --timeout $$(($(VM_TIME) + $(ATTACK_TIME))) -- \
 		$(PYTEST) tests/hostile --attack-time $(ATTACK_TIME) --frames $(FRAMES) $(PYTEST_ARGS)
 
-# Tools that people trace with, installed for it.
+# Tracing tools, which are installed for the test.
 .PHONY: test-sensors
 test-sensors: all
 	tools/deps sensors
 	vm/guest -k $(KREL) -m --memory 2G -- $(PYTEST) tests/sensors $(PYTEST_ARGS)
 
-# docs/deploy.md, done: a Debian with systemd, servers and containers, in a guest.
+# Runs docs/deploy.md: a Debian with systemd, servers and containers, in a guest.
 .PHONY: test-deploy
 DEPLOY := $(BUILD)/deploy/root
 test-deploy: all $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload
@@ -194,7 +195,7 @@ test-deploy: all $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload
 	tests/deploy/root $(abspath $(DEPLOY))
 	vm/guest -k $(KREL) -m --memory 3G -- $(PYTEST) tests/deploy $(PYTEST_ARGS)
 
-# Seconds of filters, threads and descriptors that come and go under scripts.
+# Seconds during which filters, threads and descriptors change under running scripts.
 STORM_TIME ?= 300
 .PHONY: test-storm
 test-storm: all $(BUILD)/tests/vm/test_watcher_storm
@@ -206,8 +207,8 @@ test-matrix:
 
 DEBUG_TREE := $(BUILD)/kernels/debug
 
-# Two guests side by side share the tests.  Those of single scripts are one
-# process at a time and leave CPUs to the others.
+# Two guests side by side share the tests. Tests of single scripts use one process at a time, which
+# leaves CPUs to the other guest.
 DEBUG_SHARES := test-debug-scripts test-debug-others
 DEBUG_TIME ?= 14400
 SCRIPT_TESTS := tests/vm/test_attacks.py tests/vm/test_differential.py
@@ -223,7 +224,7 @@ test-debug-others: private SHARE = -- $(PYTEST) tests/vm tests/unit \
 $(DEBUG_SHARES):
 	vm/guest -k debug -m --timeout $(DEBUG_TIME) $(SHARE) -v --long $(PYTEST_ARGS)
 
-# A driver that tests need, of the same source.
+# A driver that tests need, from the same source.
 $(DEBUG_TREE)/drivers/veth.ko: $(DEBUG_TREE)/complete
 	$(call say,KBUILD)
 	$(Q)mkdir -p $(@D)
@@ -237,7 +238,7 @@ $(DEBUG_TREE)/complete: tests/debug-kernel/build $(DEBUG_CONFIG)
 	tools/deps debug-kernel
 	tests/debug-kernel/build debug $(DEBUG_CONFIG)
 
-# The page of `consolidate report --html`, by headless Chromium.
+# The page of `consolidate report --html` in headless Chromium.
 .PHONY: test-browser
 test-browser: consolidate | $(BUILD)/deps/browser.ready
 	$(PYTEST) tests/browser $(PYTEST_ARGS)

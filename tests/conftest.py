@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What all tests share.
+"""Fixtures and hooks for all tests.
 
-tests/unit and tests/meta run on this machine, tests/vm inside a guest, in one
-boot: there pytest is root, as_user() and as_outsider() run commands as others.
-A test marked `boot` is one of this machine that boots guests of its own.
+tests/unit and tests/meta run on this machine, tests/vm inside a guest, in one boot: there pytest is
+root, as_user() and as_outsider() run commands as other users. A test marked `boot` runs on this
+machine and boots its own guests.
 
 A C program in tests/vm is a test: exit status 0, 1, or 77 for skipped with the
 reason as its last line.  It runs as root and as an ordinary user; those of the
 library (tests/unit/*.c) run in the guest too, in the kernel backend.
 
-Inside a guest every test is followed by a look at the kernel's log.
+Inside a guest the kernel's log is checked after every test.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 BUILD = ROOT / "build"
-# As a plugin of other directories' tests, it is not told of these.
+# Loaded as a plugin for other directories' tests, pytest does not set these paths.
 sys.path[:0] = [str(TESTS), str(ROOT / "vm")]
 
 import costs  # noqa: E402
@@ -42,7 +42,7 @@ import shares  # noqa: E402
 from runner import HAS_TOOL, SLOWDOWN, account  # noqa: E402
 
 IN_GUEST = "SYSCRIPT_GUEST" in os.environ
-# Nothing is installed; in a guest, vm/inside has said where it is.
+# Nothing is installed; in a guest vm/inside has set it.
 os.environ.setdefault("SYSCRIPT_LUA_IMAGE", str(BUILD / "lua-runtime" / "lua.image"))
 BEFORE = pytest.StashKey[dict[int, str]]()
 
@@ -54,7 +54,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 # Emulation is slow.
 PROGRAM_TIME = 300 * SLOWDOWN
-CHECK_FAILED = 1  # a condition that the program checks, and no crash
+CHECK_FAILED = 1  # a failed check of the program, not a crash
 SKIPPED = 77
 
 Done = subprocess.CompletedProcess[str]
@@ -77,13 +77,13 @@ def as_user() -> Callable[..., Done]:
 
 @pytest.fixture
 def as_outsider() -> Callable[..., Done]:
-    """as_outsider(command, **options): as one who may not."""
+    """as_outsider(command, **options): as a user who may not use the device."""
     return lambda command, **options: run_as("outsider", command, **options)
 
 
 @pytest.fixture(scope="module")
 def pages_to_pin() -> Iterator[None]:
-    """Large arenas for Lua in the confined engine: all of one counts as pinned."""
+    """Large arenas for Lua on the confined engine: each counts fully as pinned memory."""
     before = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 20, 64 << 20))
     yield
@@ -111,7 +111,7 @@ def kernel_log(request: pytest.FixtureRequest) -> Iterator[kernlog.KernelLog]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A child that a test makes ends with the test: it would run all that follow."""
+    """Kill children that a test left, or they would run all following tests."""
     parent = os.getpid()
     try:
         return (yield)
@@ -132,7 +132,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def scripts() -> dict[int, str]:
-    """All that are live; none without the module, and tests of the safety kit have no library."""
+    """All live scripts; none without the module or the library (the safety kit's tests)."""
     if not footprint.REFCNT.exists():
         return {}
     return {info.id: str(info) for info in footprint.scripts()}
@@ -144,14 +144,14 @@ def left_behind(item: pytest.Item) -> list[str]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Know what was there before a test, with the fixtures that are made for it."""
+    """Record which scripts exist before a test and its fixtures."""
     if IN_GUEST:
         item.stash[BEFORE] = scripts()
     return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Why tests were repeated: they may have passed since, and then nothing else says it."""
+    """Report why tests were repeated: a later pass would hide it."""
     for report in terminalreporter.getreports("rerun"):
         terminalreporter.section(f"repeated: {report.nodeid}")
         terminalreporter.line(report.longreprtext)
@@ -159,10 +159,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail the test that leaves scripts, not one after it that looks for its own."""
+    """Fail the test that leaves scripts behind, not a later one that counts them."""
     result = yield
     if IN_GUEST and left_behind(item):
-        # A killed process may be a moment from its end.
+        # A killed process may need a moment to end.
         time.sleep(2 * SLOWDOWN)
         left = left_behind(item)
         assert not left, f"left behind: {', '.join(left)}"
@@ -170,10 +170,10 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_sessionstart() -> None:
-    """Keep netfilter's code as it is, by hooks in a namespace that nothing else uses.
+    """Keep netfilter's code unpatched, by hooks in an unused network namespace.
 
-    The first hook of a place and the last one patch the code that looks for hooks, and
-    under QEMU a CPU that comes by meanwhile may hang: docs/design/testing.md.
+    Adding the first hook of a kind, or removing the last, patches kernel code, and under QEMU a CPU
+    that executes it meanwhile may hang: docs/design/testing.md.
     """
     if IN_GUEST and shutil.which("nft"):
         hold = 'nft -f "$0"; exec sleep infinity'
@@ -182,16 +182,16 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """End with threads that tests have left, and a word of them: Python would wait for them."""
+    """Exit despite threads that tests left, and report them: Python would wait for them."""
     left = [t for t in threading.enumerate() if not t.daemon and t is not threading.main_thread()]
     if left:
         print(f"threads that do not end: {left}", file=sys.stderr, flush=True)
         os._exit(1)
 
 
-# Of the library's tests.
+# For the library's tests.
 LIBRARY_ENV = {"SYSCRIPT_BACKEND": "kernel"}
-# In the head of a program that takes a guest long and does there what it does outside.
+# In the head of a program that is slow in a guest and behaves there as outside.
 LONG_IN_GUESTS = " * In guests: --long\n"
 OWN_SOURCE = re.compile(r'#include "\.\./\.\./\S+\.c"')
 
@@ -204,8 +204,8 @@ class ProgramFile(pytest.File):
         for user in ["member"] if library else ["root", "member"]:
             item = Program.from_parent(self, name=user)
             text = self.path.read_text()
-            # Root's run differs only if the program asks for its user; and a program that includes
-            # the source that it tests goes the same way on any machine.
+            # A run as root differs only if the program checks its user ID; and a program that
+            # includes the source under test behaves the same on any machine.
             twin = (user == "root" and "geteuid()" not in text) or OWN_SOURCE.search(text)
             if twin or LONG_IN_GUESTS in text:
                 item.add_marker(pytest.mark.long)
@@ -239,7 +239,7 @@ class Program(pytest.Item):
         return self.path, 0, f"{self.path.stem}[{self.name}]"
 
 
-# Both streams in the order in which they were written.
+# Both streams, interleaved as they were written.
 CAPTURED = {"capture_output": False, "stdout": subprocess.PIPE}
 
 
@@ -250,7 +250,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ProgramFil
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    # Of the unit tests only the programs make sense in a guest.
+    # Only the C programs among the unit tests make sense in a guest.
     if IN_GUEST and collection_path.parent.name == "unit" and collection_path.suffix == ".py":
         return True
     return None
@@ -261,13 +261,13 @@ def tool_has_no_use(item: pytest.Item) -> str:
     words = set(re.split(r"[\[\]-]", item.name))
     if "user" in words:
         return "runs in a process, not in the module"
-    # The module is instrumented but for LuaJIT, whose modes are one to the tool.
+    # LuaJIT, the one part that is not instrumented, looks the same in all modes.
     if "interp" in words or item.path.stem == "test_differential":
         return "LuaJIT is not built with the tool"
     return ""
 
 
-# An attack that succeeds once has succeeded: tests of these are never repeated.
+# An attack that succeeded once is a failure: its test is never repeated.
 ATTACKS = re.compile(r"attack|hostile|lifetimes|leaks|rights|verify|mutants|addresses|endless")
 
 

@@ -40,7 +40,7 @@ def control_group() -> Iterator[int]:
 
 @contextmanager
 def attached(group: int, kind: int, where: int, verdict: int) -> Iterator[None]:
-    """A program of the group's that always says that."""
+    """Attach a program to the group that always returns this verdict."""
     text = struct.pack("<BBHiBBHi", 0xB7, 0, 0, verdict, 0x95, 0, 0, 0)
     code = ctypes.create_string_buffer(text)
     licence = ctypes.create_string_buffer(b"GPL")

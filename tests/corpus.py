@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the programs of tests/lua come to, interpreted in a process of this machine.
+"""Results of the programs of tests/lua, interpreted in a process on this machine.
 
-usage: corpus.py FILE: writes them there, for tests/vm/test_differential.py: an emulated
-guest takes as long for these runs as for those in the kernel.
+usage: corpus.py FILE: writes them to FILE for tests/vm/test_differential.py: in an emulated guest
+these runs would take as long as those in the kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def interpreted(script: Path, run: Run) -> Outcome:
 
 
 def known(script: Path, run: Run) -> Outcome:
-    """From the file, unless it is older than what it tells of."""
+    """From the file, unless it is older than its script."""
     since = max(path.stat().st_mtime for path in (script, COMMAND))
     if not KNOWN.exists() or KNOWN.stat().st_mtime < since:
         return interpreted(script, run)

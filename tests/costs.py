@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What tests cost: processor time of this machine, not time, which depends on what else it does.
+"""Measures the cost of tests: processor time, since elapsed time depends on the machine's load.
 
-As a plugin of pytest, `--costs DIRECTORY` has each test's seconds added to a file there.  In a
-guest they are the emulator's (/run/emulator, see vm/inside), all that the kernel does among them.
+As a plugin of pytest, `--costs DIRECTORY` has each test's seconds added to a file there. In a guest
+it is the emulator's time (/run/emulator, see vm/inside), including the kernel's.
 
   tests/costs.py part NAME DIRECTORY COMMAND...   run a part of the tests, add what it cost
   tests/costs.py report [--slowest N] DIRECTORY   what the last run cost, what is over budget
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-# Seconds that a test of the gate may take: else it is for `make test-long`, by a mark.
+# Seconds that a test of the gate may take; slower ones get a mark and run in `make test-long`.
 BUDGET = 4
 EMULATOR = Path("/run/emulator")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,7 +33,7 @@ def children() -> float:
 
 
 def spent() -> float:
-    """Processor time up to now: the guest's, or this process's and its children's."""
+    """Processor time so far: the emulator's, or that of this process and its children."""
     if EMULATOR.exists():
         times = EMULATOR.read_text().rpartition(")")[2].split()
         return (int(times[11]) + int(times[12])) / TICKS
@@ -42,10 +42,10 @@ def spent() -> float:
 
 
 class Costs:
-    """The plugin's: writes down what each test takes, with the fixtures that are made for it."""
+    """The plugin: records each test's time, with its fixtures."""
 
     def __init__(self, directory: Path) -> None:
-        # Two guests have the same names and numbers.
+        # Two guests use the same file names and process numbers.
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         self.file = directory / f"tests-{boot}-{os.getpid()}"
         self.repeats = directory / f"repeats-{boot}-{os.getpid()}"
@@ -89,7 +89,7 @@ def lines(path: Path) -> list[tuple[float, str]]:
 
 
 def report_repeats(directory: Path) -> None:
-    """A test that has passed since has failed before: the last lines of the run."""
+    """Tests that passed when repeated: the last lines of the run."""
     for path in sorted(directory.glob("repeats-*")):
         for line in path.read_text().splitlines():
             print(f"a fault to be found: the first time this failed: {line}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The commands of docs/firewall*.md.  As a program: compiles in a directory, as the page says."""
+"""The commands of docs/firewall*.md. As a program, it compiles in a directory as the page says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "firewall.md"
 LUA_PAGE = ROOT / "docs" / "firewall-lua.md"
-# Where make guest-programs does so: clang is slow in a guest.
+# make guest-programs compiles here: clang is slow in a guest.
 PLACE = ROOT / "build" / "tests" / "firewall"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest's kernel holds for scripts and for those who use them."""
+"""What a guest's kernel holds for scripts and for the processes that use them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from runner import SLOWDOWN
 REFCNT = Path("/sys/module/syscript/refcnt")
 KINDS = ("SUnreclaim", "KernelStack", "PageTables", "VmallocUsed", "Percpu")
 SETTLE = 60 * SLOWDOWN
-# KiB of slab, stacks and vmalloc that a storm may seem to leave: caches of the
-# kernel's own that grow with any load.  Each storm drops many times as much.  The
-# debug kernel's detectors keep what has been freed, and notes of it.
+# KiB of slab, stacks and vmalloc that may seem to be left after a storm: the kernel's own caches
+# grow with any load. Each storm allocates many times as much. The debug kernel's detectors keep
+# freed memory and records of it.
 NOISE = 2048 * min(SLOWDOWN, 4)
 
 
@@ -25,7 +25,7 @@ def scripts() -> list[Info]:
 
 
 def sockets() -> dict[str, int]:
-    """How many there are, of all kinds, and of each that a server has."""
+    """Number of sockets, in total and of each kind that a server uses."""
     found = {}
     for line in Path("/proc/net/sockstat").read_text().splitlines():
         kind, count = line.split(":")
@@ -49,7 +49,7 @@ def drop_caches() -> None:
 
 @dataclass
 class Footprint:
-    """What is held at a time at which there are no scripts."""
+    """A snapshot taken while there are no scripts."""
 
     references: str
     memory: dict[str, int]
@@ -61,7 +61,7 @@ class Footprint:
         return cls(REFCNT.read_text(), memory(), sockets())
 
     def grown(self) -> dict[str, object]:
-        """What is held above that now, but for noise; nothing if all is given back."""
+        """The growth since the snapshot, beyond noise; empty if everything was freed."""
         now = self.now()
         found: dict[str, object] = {
             kind: now.memory[kind] - self.memory[kind]
@@ -77,7 +77,7 @@ class Footprint:
         return found
 
     def leaked(self) -> dict[str, object]:
-        """The same, once the kernel had time to settle."""
+        """The growth once the kernel has had time to settle."""
         deadline = time.monotonic() + SETTLE
         while found := self.grown():
             if time.monotonic() > deadline:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Frames of all shapes that a kernel makes by itself, and scripts that take them.
+"""Frames of all shapes that a kernel itself produces, received by scripts.
 
 Two namespaces with a veth pair, and whatever tunnels this kernel has from one to the
-other. Rounds of traffic through these - datagrams that stand for many, streams, packets
-of SCTP, files' pages, frames with a false description - while devices change how they
-cut and merge, filters cut what comes, and others hold copies of it. It is received by a
-packet socket, or taken from the stack, on any device that has Ethernet frames.
+other. Rounds of traffic pass through these: GSO datagrams, streams, SCTP, pages of files, frames
+with false metadata. Meanwhile devices change their offloads, filters truncate frames, and other
+sockets hold copies. Scripts receive through a packet socket, or take frames from the stack, on any
+device with Ethernet frames.
 
-This checks that sockets hold no more than their buffers, and nothing in the end. The
-caller checks the kernel's log.
+The test checks that sockets hold no more than their buffers, and nothing in the end. The caller
+checks the kernel's log.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ UDP_SEGMENT, UDP_GRO, SCTP = 103, 104, 132
 SO_ATTACH_FILTER, SO_RCVBUFFORCE, SO_ZEROCOPY = 26, 33, 60
 SOL_PACKET, PACKET_COPY_THRESH, PACKET_RX_RING, PACKET_VNET_HDR = 263, 7, 5, 15
 MSG_ZEROCOPY = 0x4000000
-# Of ETHTOOL_S*: transmit checksums, scatter and gather, segments, and merging.
+# ETHTOOL_S* commands: checksums, scatter-gather, segmentation, and merging.
 FEATURES = {"tx": 0x17, "sg": 0x19, "tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 SIOCETHTOOL, GSTRINGS, GSSET_INFO, SFEATURES = 0x8946, 0x1B, 0x37, 0x3B
 MERGING = b"rx-gro-list", b"rx-udp-gro-forwarding"
-# More than that a socket may not hold: what was let in last.
+# Bytes that a socket may exceed its buffer by: the last frame accepted.
 SLACK = 256 << 10
-# A user's share is for that many receivers.
+# A user's share suffices for this many receivers.
 SCRIPT_MEMORY = 512 << 10
 
 
 @dataclass
 class Kind:
-    """A tunnel: ip's commands for both ends, where {n} is its number."""
+    """A tunnel: ip's commands for both ends, with {n} for its number."""
 
     client: str
     server: str
@@ -59,7 +59,7 @@ class Kind:
 def both(
     words: str, ethernet: bool = False, v4: bool = True, v6: bool = True, base: str = ""
 ) -> Kind:
-    """The same on both ends, {local} and {remote} exchanged; {local6} and {remote6}; {base}."""
+    """A command for both ends, {local} and {remote} exchanged; {local6} and {remote6}; {base}."""
     here = {"local": CLIENT4, "remote": SERVER4, "local6": CLIENT6, "remote6": SERVER6}
     there = {"local": SERVER4, "remote": CLIENT4, "local6": SERVER6, "remote6": CLIENT6}
     ends = []
@@ -73,7 +73,7 @@ def both(
 
 @dataclass
 class Receiver:
-    """A packet socket and its script; taken: frames are, from the stack."""
+    """A packet socket and its script; taken: it takes frames from the stack."""
 
     sock: socket.socket
     script: int
@@ -149,7 +149,7 @@ end
 
 
 class Shapes:
-    """The field, and counters: `frames` that came, `dropped` ones."""
+    """The network under test, and counters: `frames` received, `dropped` ones."""
 
     def __init__(self, seed: int, kinds: Iterable[str]) -> None:
         self.random = random.Random(seed)
@@ -185,7 +185,7 @@ class Shapes:
                 for to in (f"10.9.0.{other}", f"10.9.1.{other}", f"fd09::{other}")
             ]
             self.batch(where, lines)
-        # Those on which other devices take all frames.
+        # Devices on which other devices take all frames.
         for n in (1, 2):
             far = f"name far{n} address {wire.SERVER_MAC.hex(':')} netns {self.there.pid}"
             near = f"name near{n} address {wire.CLIENT_MAC.hex(':')}"
@@ -197,7 +197,7 @@ class Shapes:
                 self.batch(where, [line])
 
     def batch(self, where: Namespace, lines: list[str]) -> bool:
-        """Commands of ip(8), all of which it knows."""
+        """Runs commands of ip(8); false if it does not know one of them."""
         with where.inside():
             done = subprocess.run(
                 ["ip", "-batch", "-"],
@@ -209,7 +209,7 @@ class Shapes:
         return done.returncode == 0
 
     def add(self, name: str) -> None:
-        """Adds it, if this kernel has it and this machine has the commands for it."""
+        """Adds a tunnel if the kernel and the machine's commands support it."""
         kind, n = KINDS[name], len(self.kinds) + 1
         if kind:
             for where, words, last in ((self.here, kind.client, 1), (self.there, kind.server, 2)):
@@ -225,7 +225,7 @@ class Shapes:
         self.kinds[name] = n
 
     def special(self, name: str, n: int, last: int) -> list[str]:
-        """What such a tunnel needs beside an address."""
+        """Extra arguments of such a tunnel besides an address."""
         other, device = 3 - last, "near" if last == 1 else "far"
         if name == "mpls":
             outside = f"10.9.0.{other}"
@@ -256,7 +256,7 @@ class Shapes:
         return []
 
     def to(self, name: str, family: int) -> tuple[str, str] | None:
-        """Addresses of both ends in it."""
+        """Addresses of both ends of the tunnel."""
         n, kind = self.kinds[name], KINDS[name]
         if name == "esp":
             return ("10.9.1.1", "10.9.1.2") if family == 4 else None
@@ -271,14 +271,14 @@ class Shapes:
     # -- Features -------------------------------------------------------------------
 
     def set_feature(self, where: Namespace, device: bytes, command: bytes) -> None:
-        """What the device does not know is passed over."""
+        """Ignores features that the device does not have."""
         memory = ctypes.create_string_buffer(command)
         request = struct.pack("16sP16x", device, ctypes.addressof(memory))
         with where.udp() as sock, contextlib.suppress(OSError):
             fcntl.ioctl(sock, SIOCETHTOOL, request)
 
     def merging_bits(self) -> dict[bytes, int]:
-        """The numbers of features that have no command of their own."""
+        """Bits of features without a command of their own."""
         memory = ctypes.create_string_buffer(struct.pack("IIQI", GSSET_INFO, 0, 1 << 4, 0))
         request = struct.pack("16sP16x", b"far", ctypes.addressof(memory))
         with self.there.udp() as sock:
@@ -310,7 +310,7 @@ class Shapes:
     # -- Senders ----------------------------------------------------------------------
 
     def open_senders(self) -> None:
-        """Sockets for datagrams and streams through each tunnel, and others that read."""
+        """Datagram and stream sockets through each tunnel, and their receivers."""
         self.datagrams: list[tuple[str, socket.socket]] = []
         self.streams: list[tuple[str, socket.socket, socket.socket]] = []
         for name in self.kinds:
@@ -368,7 +368,7 @@ class Shapes:
             self.streams.append(("sctp", client, accepted))
 
     def open_stack(self) -> None:
-        """Sockets of the other end's stack: one has datagrams merged for it."""
+        """Sockets of the other end's stack: one gets merged datagrams (GRO)."""
         self.asks = self.closing.enter_context(self.there.udp("0.0.0.0", 7))
         self.asks.setblocking(False)
         self.asks.setsockopt(socket.IPPROTO_UDP, UDP_GRO, 1)
@@ -377,7 +377,7 @@ class Shapes:
         self.local.connect(("127.0.0.1", 7))
 
     def payload(self) -> tuple[bytes, int]:
-        """Bytes, and of how many a piece is to be; 0: all."""
+        """Bytes to send, and their segment size; 0: unsegmented."""
         size = self.random.choice([0, 1, 2, 7, 100, 536, 1000, 1200, 1300, 1372, 1472])
         n = self.random.choice([1, 2, 3, 16, 40, 64]) if size else 1
         length = min(max(size * n - self.random.choice([0, 1, size // 2]), 1), 60000)
@@ -409,7 +409,7 @@ class Shapes:
         self.counts[f"{name} stream"] += 1
 
     def send_liar(self) -> None:
-        """A frame that was seen, with a false description."""
+        """Sends a frame seen before, with false metadata."""
         frame = self.random.choice(self.seen)
         kind = self.random.choice([0, 1, 3, 4, 5, 0x81, 0x84])
         size = self.random.choice([1, 8, 100, 536, 1400, 65535])
@@ -425,7 +425,7 @@ class Shapes:
         self.counts["lies"] += 1
 
     def look(self) -> None:
-        """Frames to lie about; the tap's copy of others is one more hand on them."""
+        """Collects frames for that; the tap's copies also hold references to others' frames."""
         with contextlib.suppress(OSError):
             frame = self.tap.recv(65536)
             if len(self.seen) < 200:
@@ -448,7 +448,7 @@ class Shapes:
     # -- Receivers ----------------------------------------------------------------------
 
     def open_receivers(self) -> None:
-        """On the device, on those that tunnels are here, and on the one for the host itself."""
+        """On the device, on the tunnels' devices, and on the loopback device."""
         names = [f"t{n}" for name, n in self.kinds.items() if KINDS[name] and KINDS[name].ethernet]
         for device in ("far", "far", "far", "lo", *names):
             script, text = self.library.register(RECEIVE.encode(), memory=SCRIPT_MEMORY)
@@ -462,22 +462,22 @@ class Shapes:
         with_ring(self.receivers[1].sock)
 
     def change_filter(self, sock: socket.socket) -> None:
-        """Limits frames to so many bytes, or not at all."""
+        """Truncates frames to some length, or not at all."""
         kept = self.random.choice(
             [1, 14, 20, 34, 41, 42, 43, 46, 54, 62, 66, 74, 100, 142, 600, 1000, 1514, 3000, 40000]
         )
         set_filter(sock, kept if self.random.random() < 0.5 else 0xFFFFFFFF)
 
     def receive(self, receiver: Receiver) -> None:
-        """Until nothing is left, or it has been some time."""
+        """Until nothing is left, or some time has passed."""
         sock, script = receiver.sock, receiver.script
-        # The stack has its frames, too, now and then.
+        # Sometimes the stack gets its frames, too.
         taking = int(receiver.taken and self.random.random() < 0.3)
         if self.random.random() < 0.1:
             with contextlib.suppress(OSError):
                 sock.recv(100, socket.MSG_PEEK)
         for _ in range(40):
-            # What is sent there comes back.
+            # Frames sent on the loopback device come back.
             choice = self.random.choice([3, 4]) if receiver.local else self.random.randrange(5)
             batch = self.random.choice([1, 5, 64, 64])
             all_ = int(self.random.random() < 0.8)
@@ -507,13 +507,13 @@ class Shapes:
             self.receive(receiver)
 
     def run(self, frames: int, seconds: float) -> None:
-        """Until so many frames have come, or for so long; 0: any number."""
+        """Until this many frames arrived, or this many seconds passed; 0 frames: no limit."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not 0 < frames <= self.counts["frames"]:
             self.round()
 
     def finish(self) -> None:
-        """Devices go while scripts have frames of theirs; then nothing is held."""
+        """Devices disappear while scripts hold frames of theirs; in the end nothing is held."""
         self.batch(self.here, ["link del near"])
         while self.receivers:
             receiver = self.receivers.pop()
@@ -521,7 +521,7 @@ class Shapes:
             self.library.call(script, sock.fileno(), 1, receiver.taken, 64, 4)
             set_filter(sock, 0)
             os.close(script)
-            # The first look only says that the device is gone.
+            # The first read only reports that the device is gone.
             with contextlib.suppress(OSError):
                 wire.drain(sock)
             wire.drain(sock)
@@ -545,7 +545,7 @@ def set_filter(sock: socket.socket, kept: int) -> None:
 
 
 def with_ring(sock: socket.socket) -> None:
-    """A ring with room for hardly more than headers: what is longer is queued, too."""
+    """A ring with room for little more than headers: longer frames are queued, too."""
     sock.setsockopt(SOL_PACKET, PACKET_COPY_THRESH, 1 << 20)
     sock.setsockopt(SOL_PACKET, PACKET_RX_RING, struct.pack("4I", 4096, 16, 128, 512))
 

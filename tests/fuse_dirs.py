@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """A FUSE file system whose directories are served in every way that a server may choose.
 
-What a process sees of a directory depends on how its server cuts it into replies, on the
-positions it gives, and on where it has the dots; a name may have zeros in it.  The
-directories at the top are named after what is special in their replies; each has a
-subdirectory that is served in the same way.
+A process's view of a directory depends on how the server splits it into replies, on entries'
+offsets, and on the position of the dots; a name may contain zeros. The top directories are named
+after the peculiarity of their replies; each has a subdirectory served in the same way.
 
 usage: fuse_dirs.py DIRECTORY   mounts it there, says "mounted", and serves until it is unmounted
 """
@@ -42,7 +41,7 @@ SUB = [(b"sub", DIRECTORY)]
 
 LOOKUP, FORGET, GETATTR, OPENDIR, READDIR, RELEASEDIR = 1, 2, 3, 27, 28, 29
 INIT, INTERRUPT, DESTROY, BATCH_FORGET, READDIRPLUS = 26, 36, 38, 42, 44
-# Of FUSE_INIT, and of the replies to FUSE_OPENDIR.
+# Flags of FUSE_INIT, and of replies to FUSE_OPENDIR.
 DO_READDIRPLUS, READDIRPLUS_AUTO = 1 << 13, 1 << 14
 KEEP_CACHE, NONSEEKABLE, CACHE_DIR = 1 << 1, 1 << 2, 1 << 3
 ROOT = 1
@@ -59,13 +58,13 @@ class Shape:
     """How directories are served."""
 
     entries: list[tuple[bytes, int]] = field(default_factory=lambda: [*DOTS, *FILES, *SUB])
-    # How many in a reply, one after the other and again from the first.
+    # Entries per reply; the list repeats.
     replies: list[int] = field(default_factory=lambda: [1000])
-    # From an entry's number to the position after it.
+    # Maps an entry's number to the offset after it.
     position: Callable[[int], int] = count
-    # Bytes of the next entry at the end of each reply.
+    # Bytes of the next entry appended to each reply.
     cut: int = 0
-    # The entry that cannot be read.
+    # The entry at which reading fails.
     fails: int = -1
     opened: int = 0
 
@@ -91,7 +90,7 @@ SHAPES = {
     "dots last 1": Shape(entries=last(DOTS), replies=[1]),
     "dots between": Shape(entries=[*FILES[:9], *DOTS * 3, *FILES[9:], *SUB], replies=[2]),
     "many dots": Shape(entries=[*DOTS * 40, *FILES, *DOTS * 40, *SUB], replies=[4]),
-    # More than readers pass over at once, in a reply.
+    # More entries than readers skip at once, in one reply.
     "dots without end": Shape(entries=[*DOTS * 600, *FILES, *SUB]),
     "odd": Shape(entries=ODD_NAMES),
     "odd 1": Shape(entries=[*DOTS, *ODD_NAMES, *SUB], replies=[1]),
@@ -115,7 +114,7 @@ class Node:
     mode: int
     shape: Shape
     entries: list[tuple[bytes, int]] = field(default_factory=list)
-    # By the name as a process sees it.
+    # Inodes by name, as a process sees it.
     below: dict[bytes, int] = field(default_factory=dict)
 
 
@@ -128,7 +127,7 @@ def add_node(mode: int, shape: Shape, entries: list[tuple[bytes, int]]) -> int:
     for name, kind in entries:
         seen = name.partition(b"\0")[0]
         if seen and seen not in (b".", b"..") and seen not in node.below:
-            # The subdirectory has no further one.
+            # The subdirectory has no subdirectory itself.
             inner = [entry for entry in shape.entries if entry not in SUB] if name == b"sub" else []
             node.below[seen] = add_node(kind, shape, inner)
     return number
@@ -158,7 +157,7 @@ def lookup(number: int, name: bytes) -> bytes:
 
 
 class Opened:
-    """A directory, from one position on."""
+    """A directory opened at some offset."""
 
     def __init__(self, number: int, plus: bool) -> None:
         self.node, self.plus = NODES[number], plus

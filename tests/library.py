@@ -42,7 +42,7 @@ COUNTERS = (
 
 
 class Counter(ctypes.Structure):
-    """struct syscript_counter: one of the engine's own."""
+    """struct syscript_counter: a counter of the engine."""
 
     _fields_ = [("name", ctypes.c_char * 24), ("value", ctypes.c_uint64)]
 
@@ -66,7 +66,7 @@ class Info(ctypes.Structure):
     ]
 
     def own(self) -> dict[str, int]:
-        """The engine's own counters."""
+        """The engine's counters by name."""
         return {c.name.decode(): c.value for c in self.counters if c.name}
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class Info(ctypes.Structure):
 
 
 class Library:
-    """The calls that tests make, in the kernel backend."""
+    """The library calls that tests make, in the kernel backend."""
 
     def __init__(self) -> None:
         self.so = ctypes.CDLL(str(BUILD / "libsyscript.so"))
@@ -82,7 +82,7 @@ class Library:
     def register(
         self, source: bytes, memory: int = 0, flags: int = 0, **more: int
     ) -> tuple[int, str]:
-        """The descriptor or -errno, and the error's text; more: fields of Options."""
+        """The descriptor or -errno, and the error message; more: fields of Options."""
         error = ctypes.create_string_buffer(512)
         options = Options(
             size=ctypes.sizeof(Options),
@@ -97,7 +97,7 @@ class Library:
         return fd, error.value.decode(errors="replace")
 
     def call(self, fd: int, *args: int) -> tuple[int, int]:
-        """How many results or -errno, and the first."""
+        """The number of results or -errno, and the first result."""
         result = ctypes.c_int64(0)
         passed = (ctypes.c_int64 * 8)(*args)
         count = self.so.syscript_call(fd, len(args), passed, 1, ctypes.byref(result))
@@ -114,7 +114,7 @@ class Library:
         return buffer.value.decode(errors="replace")
 
     def scripts(self) -> Iterator[Info]:
-        """The live scripts that this process may see, as `syscript list` finds them."""
+        """The live scripts visible to this process, as `syscript list` finds them."""
         after = 0
         while True:
             info = Info(id=after)

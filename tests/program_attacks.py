@@ -4,8 +4,8 @@
 
   program_attacks.py ATTACK SECONDS SEED    in such namespaces; writes JSON
 
-This checks what the owner sees. The caller checks the kernel's log, what neighbours see,
-and that nothing is left.
+The attack checks what the owner sees; the caller checks the kernel's log, the neighbours' view, and
+that nothing is left.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SOL_NETLINK, NFNL_QUEUE = 12, 3
 FUNCTIONS = ("packet_load", "packet_store", "packet_mark", "packet_queue")
 TABLES = ("table_find", "table_add", "table_delete")
 LOAD, STORE, MARK, QUEUE, FIND, ADD, DELETE = range(7)
-# Of the arena: a table's header, its sets, and bytes for functions.
+# Layout of the arena: a table's header, its sets, and bytes for functions.
 TABLE, SETS, BYTES = 0x5000, 0x5100, 0x8000
 AT_DEVICES = ("netdev ingress", "netdev egress", "inet ingress")
 PLACES = (
@@ -43,7 +43,7 @@ PLACES = (
     ),
     *("arp input", "arp output", "netdev ingress lo", "netdev egress lo", "inet ingress lo"),
 )
-# What may be said of a load: shares are taken, or another process has loaded that name.
+# Permitted results of a load: shares are exhausted, or another process has loaded the name.
 SHARES = {0, -errno.EDQUOT, -errno.ENOBUFS, -errno.EEXIST, -errno.ENOMEM}
 FRAME = 480
 SHARE = 16  # max_programs
@@ -54,7 +54,7 @@ SIZES = (1, 100, 1400, 4000, 20000, 60000)
 
 
 def function(number: int, *args: int) -> bytes:
-    """A call with constants; addresses among them are masked."""
+    """A call with constants; the addresses among them are masked."""
     code = b"".join(i.imm64(1 + n, arg & (1 << 64) - 1) for n, arg in enumerate(args))
     return code + i.outside(i.FUNCTION + number)
 
@@ -69,7 +69,7 @@ def recurses(rng: random.Random) -> bytes:
 
 
 def goes_wild(rng: random.Random) -> bytes:
-    """Addresses from everywhere are masked, and lead to the program's own memory."""
+    """Addresses from anywhere are masked, and lead to the program's own memory."""
     code = b""
     for _ in range(20):
         where = rng.choice((0xFFFF888000000000, 0xFFFFFFFF81000000, 0, 1 << 63)) + rng.getrandbits(
@@ -84,7 +84,7 @@ def goes_wild(rng: random.Random) -> bytes:
 
 
 def fills_tables(rng: random.Random) -> bytes:
-    """By keys of the clock's, in tables whose header is what it will be."""
+    """Inserts keys from the clock, into tables with an arbitrary header."""
     code = i.mov(6, 1)
     for at in range(TABLE, TABLE + 40, 8):
         if rng.randrange(4) == 0:
@@ -94,7 +94,7 @@ def fills_tables(rng: random.Random) -> bytes:
         code += i.imm64(2, BYTES, i.ARENA) + i.store(2, 0, 3)
         code += i.imm64(1, TABLE, i.ARENA) + i.imm64(2, BYTES, i.ARENA)
         code += i.outside(i.FUNCTION + rng.choice((FIND, ADD, ADD, DELETE)))
-        # Writes anything to the value, if there is one, even after it was deleted.
+        # Overwrites the value, if there is one, even after its deletion.
         code += i.jump_ifi("eq", 0, 0, 1) + i.store(0, rng.randrange(0, 64, 8), 0)
     return code + p.verdict(1)
 
@@ -197,7 +197,7 @@ def raw(rng: random.Random, host: str, family: int) -> None:
 
 
 def stream(rng: random.Random, host: str, family: int) -> None:
-    """A file's pages, in segments; what programs make of them may end the connection."""
+    """Pages of a file, in segments; programs' changes may end the connection."""
     with socket.socket(family) as server, socket.socket(family) as s, tempfile.TemporaryFile() as f:
         f.write(rng.randbytes(1 << 16) * 4)
         f.flush()
@@ -220,7 +220,7 @@ KINDS = (udp, udp, segments, raw, stream)
 
 
 def send(rng: random.Random) -> int:
-    """Some packets of one kind; 1, or 0 where a program was in the way."""
+    """Some packets of one kind; 1, or 0 if a program dropped them."""
     family = rng.choice((socket.AF_INET, socket.AF_INET6))
     try:
         rng.choice(KINDS)(rng, "127.0.0.1" if family == socket.AF_INET else "::1", family)
@@ -230,7 +230,7 @@ def send(rng: random.Random) -> int:
 
 
 def taps() -> list[socket.socket]:
-    """Other sockets that hold each packet and seldom read it."""
+    """Other sockets that hold each packet and seldom read."""
     return [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in range(2)]
 
 
@@ -243,14 +243,14 @@ def ip(words: str) -> bool:
 
 @contextlib.contextmanager
 def beside(work: Callable[[random.Random], int], seed: int) -> Iterator[None]:
-    """Another process does that again and again meanwhile; its failure fails the attack."""
+    """Another process repeats the work meanwhile; its failure fails the attack."""
     pid = os.fork()
     if not pid:
         rng = random.Random(seed)
         try:
             while os.getppid() != 1:
                 work(rng)
-        except BaseException as error:  # a child of fork(2) returns nowhere
+        except BaseException as error:  # a child of fork(2) must not return
             print(f"{work.__name__}: {error!r}", file=sys.stderr)
         os._exit(1)
     try:
@@ -265,7 +265,7 @@ def beside(work: Callable[[random.Random], int], seed: int) -> Iterator[None]:
 
 
 def change(rng: random.Random) -> int:
-    """Loads a program, in another's place or as a new one, or unloads one: 0 or -errno."""
+    """Loads a program, replacing one or as a new one, or unloads one: 0 or -errno."""
     name = f"n{rng.randrange(6)}"
     if rng.randrange(4) == 0:
         error = p.unload(name)
@@ -279,7 +279,7 @@ def change(rng: random.Random) -> int:
 
 
 def storm(seconds: float, rng: random.Random) -> dict:
-    """Programs come and go on two CPUs, under packets that come on two CPUs."""
+    """Two CPUs load and unload programs, while packets arrive on two CPUs."""
     held, until, seen = taps(), time.monotonic() + seconds, Counter()
     with beside(change, rng.getrandbits(32)), beside(send, rng.getrandbits(32)):
         while time.monotonic() < until:
@@ -295,7 +295,7 @@ def storm(seconds: float, rng: random.Random) -> dict:
 
 
 def vanish(seconds: float, rng: random.Random) -> dict:
-    """Namespaces and devices go while packets are on their way there, and programs with them."""
+    """Namespaces and devices vanish with their programs, while packets are on the way there."""
     until, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < until:
         other = subprocess.Popen(
@@ -347,7 +347,7 @@ def victim(seconds: float, rng: random.Random) -> dict:
 
 
 def rewriter(offset: int, port: int) -> bytes:
-    """'!' there, in packets of UDP or TCP to @port."""
+    """Writes '!' at an offset of UDP or TCP packets to @port."""
     other = i.movi(0, 1) + i.EXIT
     store = i.movi(1, offset) + i.imm64(2, BYTES, i.ARENA) + i.movi(3, 1)
     store += i.outside(i.FUNCTION) + i.alui("and", 0, 0) + i.alui("add", 0, 1) + i.EXIT
@@ -356,7 +356,7 @@ def rewriter(offset: int, port: int) -> bytes:
 
 
 def shared(seconds: float, rng: random.Random) -> dict:
-    """A program changes packets whose bytes are others' as well: only the packet changes."""
+    """A program changes packets whose bytes are shared: only the packet itself changes."""
     seen = {}
     memory = bytes(BYTES) + b"!"
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x800))
@@ -366,7 +366,7 @@ def shared(seconds: float, rng: random.Random) -> dict:
         code = p.image([rewriter(offset, 4000)])
         assert p.load(code, where=where, data=memory, functions=("packet_store",)) == (0, "")
 
-    # A copy of the packet socket's, taken before input.
+    # A copy for the packet socket, made before the input hook.
     load("ip input", 30)
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as to,
@@ -379,7 +379,7 @@ def shared(seconds: float, rng: random.Random) -> dict:
         seen["tapped"] = tap.recv(200)[28:32].decode()
         to.settimeout(0.2)
     p.unload()
-    # A file's pages, on their way out, of which the program writes the first and others.
+    # Outgoing pages of a file, of which the program overwrites the first and others.
     with tempfile.TemporaryFile() as f, socket.socket() as server, socket.socket() as s:
         f.write(b"a" * 20000)
         f.flush()
@@ -400,7 +400,7 @@ def shared(seconds: float, rng: random.Random) -> dict:
 
 
 def queue(seconds: float, rng: random.Random) -> dict:
-    """Packets wait in a queue for a listener that reads none, when their program goes."""
+    """Packets are queued for a listener that never reads, when their program is unloaded."""
     listener = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, SOL_NETLINK)
     listener.bind((0, 0))
 
@@ -428,9 +428,9 @@ def queue(seconds: float, rng: random.Random) -> dict:
 
 
 def counted(seconds: float, rng: random.Random) -> dict:
-    """A neighbour's program counts its packets, and nothing else does.
+    """A neighbour's program counts its packets, undisturbed.
 
-    A datagram may be lost on its way to the program: CPUs' backlogs are everybody's.
+    A datagram may be lost before it reaches the program: CPUs' backlogs are shared.
     """
     count = i.imm64(2, BYTES, i.ARENA) + i.movi(3, 1) + i.atomic(0, 2, 0, 3) + p.verdict(1)
     assert p.load(p.image([count]), where="ip input", data=bytes(BYTES + 8)) == (0, "")
@@ -458,7 +458,7 @@ def counted(seconds: float, rng: random.Random) -> dict:
 
 
 def shares(seconds: float, rng: random.Random) -> dict:
-    """How many programs a user may have."""
+    """How many programs a user may load."""
     image = p.image([p.verdict(1)])
     loaded = [p.load(image, name=f"s{n}")[0] for n in range(SHARE + 1)]
     assert loaded[-1] == -errno.EDQUOT
@@ -466,7 +466,7 @@ def shares(seconds: float, rng: random.Random) -> dict:
 
 
 def hoard(seconds: float, rng: random.Random) -> None:
-    """Eight programs of 1 MiB; the count at the end is not higher."""
+    """Eight programs of 1 MiB; their number must not grow afterwards."""
     image = p.image([p.verdict(1)], shift=20)
     print("begin", flush=True)
     for line in sys.stdin:

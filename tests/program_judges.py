@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Begin what program_attacks.py has, as an account of the guest, and judge what it saw."""
+"""Starts attacks of program_attacks.py as a guest's account, and judges the results."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LOAD, UNLOAD, PROGRAM, INVOKE = 0xC0F0CA45, 0xC038CA46, 0xC180CA47, 0xC090CA48
 NEW, FALLBACK = 1, 2
 DROP, ACCEPT, REJECT, QUEUE = range(4)
 VIEW = 40  # sizeof(struct syscript_packet)
-# A user's namespaces, in which they may load programs.
+# A user's own namespaces, in which they may load programs.
 OWN = ["unshare", "--user", "--map-root-user", "--net"]
 
 
@@ -27,13 +27,13 @@ def possible_cpus() -> int:
 
 
 def image(functions: list[bytes | tuple[bytes, int]], **options) -> bytes:
-    """Each CPU has 1 KiB of stack, and there are no data below 0x4000."""
+    """1 KiB of stack per CPU, and no data below 0x4000."""
     options = {"stack_size": 1024, "stack_end": 0x4000 + 1024 * possible_cpus()} | options
     return i.Image(functions, native=options.pop("native", 512), **options).pack()
 
 
 def references() -> int:
-    """What holds the module: each program does, and its subsystem's."""
+    """References to the module: one for each program, and for its subsystem."""
     module = Path("/sys/module/syscript")
     return int((module / "refcnt").read_text()) - len(list((module / "holders").iterdir()))
 
@@ -91,7 +91,7 @@ def load(
     lines: bytes = b"",
     data_at: int = 0,
 ) -> tuple[int, str]:
-    """0 or -errno, and the text; @data_at: an address instead of @data's."""
+    """0 or -errno, and the message; @data_at: an address instead of @data's."""
     text = ctypes.create_string_buffer(256)
     names = b"".join(f.encode() + b"\0" for f in functions)
     parts = (code, data, names, lines)
@@ -114,7 +114,7 @@ def unload(name: str = "filter") -> int:
 
 
 def invoke(name: str, *args: int, device: str = DEVICE) -> tuple[int, str, int]:
-    """0 or -errno, the text, and the result."""
+    """0 or -errno, the message, and the result."""
     text = ctypes.create_string_buffer(256)
     argument = bytearray(
         struct.pack(
@@ -157,14 +157,14 @@ def verdict(number: int) -> bytes:
 
 
 def drop_port(port: int) -> bytes:
-    """UDP of either family, by the packet's copy."""
+    """Drops UDP of either family to a port, read through the packet's copy."""
     body = [
         i.load(2, 1, 24, 1),  # transport
         i.jump_ifi("ne", 2, 17, 7),
         i.load(3, 1, 26, 2),  # l4
         i.alu("add", 3, 1),
         i.load(2, 3, VIEW + 2, 2),
-        i.insn(0xDC, 2, 0, 0, 16),  # to the machine's order
+        i.insn(0xDC, 2, 0, 0, 16),  # to host byte order
         i.jump_ifi("ne", 2, port, 2),
         i.movi(0, DROP),
         i.EXIT,

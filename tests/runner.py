@@ -6,11 +6,11 @@ holds hostile ones, each with the outcomes that are allowed in its header:
 
     -- expect: ETIME | ENOBUFS | error: REGEX | ok | signal | any
     -- memory-limit: KIB    -- args: INTEGER...
-    -- time-limit: MS       where it is not 100, or enough if ETIME is not expected
-    -- backend: kernel      only there (it harms its own process)
-    -- confined: OUTCOME... those of Lua in the confined engine, where they are others
-    -- engine: luajit       only there (fractions, and what the other has not)
-    -- raw: BYTES           the source is this, with Python's escapes, not the file
+    -- time-limit: MS       if not 100, or ample if ETIME is not expected
+    -- backend: kernel      only in the kernel (it harms its own process)
+    -- confined: OUTCOME... outcomes on the confined engine, if different
+    -- engine: luajit       only on LuaJIT (fractions, and features that the other engine lacks)
+    -- raw: BYTES           this is the source, with Python's escapes, instead of the file
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ COMMAND = TESTS.parent / "build" / "syscript"
 CORPUS = sorted((TESTS / "lua").glob("*.lua"))
 ATTACKS = sorted((TESTS / "attack").glob("*.lua"))
 
-# Programs of the corpus with other output on the confined engine: compiled code reports
-# the line of a tail call in errors.
+# Programs whose output differs on the confined engine: its compiled code reports the line of a tail
+# call in errors.
 OTHER_NAMES = "struct_views"
 CONFINED_CORPUS = [path for path in CORPUS if path.stem not in OTHER_NAMES.split()]
 # A program whose output differs between the engines.
@@ -41,8 +41,8 @@ SPECIAL = TESTS / "confined" / "special.lua"
 # Whether syscript.ko is built with tools of the safety kit.
 HAS_TOOL = bool(os.environ.get("SYSCRIPT_SAFETY"))
 
-# How many times slower the debug kernel is, or a module with a tool: time limits are
-# multiplied by it, repetitions divided.
+# Slowdown of the debug kernel, or of a module with a tool: time limits are multiplied by it,
+# repetitions divided.
 SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 4 if HAS_TOOL else 1
 
 # ms.  Programs of the corpus take some ms natively; emulation is up to 50 times slower.
@@ -50,10 +50,10 @@ PATIENCE = "10000"
 # Wall-clock time also counts while other processes have the processors.
 WALL_PATIENCE = "50s"
 CORPUS_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "8192"]
-# A run that takes longer than this is a hang, whatever it prints in the end.
+# A run that takes longer counts as hung, whatever it prints.
 HANG = 60 * SLOWDOWN
 
-# ns past the time limit that a busy, emulated machine may need to stop a script.
+# ns beyond the time limit that a busy, emulated machine may need to stop a script.
 OVERRUN = 10_000_000_000
 
 TEXT = {"ETIME": "over the time limit", "ENOBUFS": "over the memory limit of"}
@@ -80,13 +80,13 @@ class Mode:
         return [*run, *options, str(script), *(args or [])]
 
 
-# KiB.  An arena of 4 MiB: all of it counts as pinned, of which most may have 8 MiB.
+# KiB. Makes an arena of 4 MiB: all of it counts as pinned, and most users may pin 8 MiB.
 CONFINED_MEMORY = 2048
 CONFINED_LIMITS = ["--time-limit", PATIENCE, "--memory-limit", str(CONFINED_MEMORY)]
 
 
 def confined_lua(backend: str) -> list[str]:
-    """Lua in the confined engine."""
+    """Options for Lua on the confined engine."""
     return [str(COMMAND), "run", "--engine", "confined", "--backend", backend]
 
 
@@ -96,7 +96,7 @@ CONFINED = {backend: Mode(backend, True, confined=True) for backend in ("user", 
 
 
 def in_turn(cases: Iterable[tuple[Any, list[Mode]]], name: Callable[[Any], str]) -> list[Any]:
-    """Cases of a test, each in all of its modes; in the gate in one, the next each time."""
+    """A test's cases, each in all of its modes; the gate runs one mode of each, in rotation."""
     params = []
     for number, (case, modes) in enumerate(cases):
         for place, mode in enumerate(modes):
@@ -107,7 +107,7 @@ def in_turn(cases: Iterable[tuple[Any, list[Mode]]], name: Callable[[Any], str])
 
 @dataclass(frozen=True)
 class Outcome:
-    """What can be seen of a run from outside."""
+    """The visible outcome of a run."""
 
     status: int
     stdout: str
@@ -116,7 +116,7 @@ class Outcome:
     info: str = field(default="", compare=False)
 
     def kind(self) -> str:
-        """The kind of an expectation, in the words that headers use."""
+        """The kind of outcome, in the words of the headers."""
         if self.status < 0:
             return "signal"
         if self.status == 0:
@@ -125,12 +125,12 @@ class Outcome:
 
 
 def here(command: list[str], **options) -> subprocess.CompletedProcess[str]:
-    """Run as the current user; in a guest, the fixture as_user does it."""
+    """Runs as the current user; in a guest, the fixture as_user takes its place."""
     return subprocess.run(command, check=False, **options)
 
 
 def outcome(run: Run, command: list[str], source: str | None = None) -> Outcome:
-    """Run a command to its end.  Scripts print bytes of every kind."""
+    """Run a command to its end. Scripts may print any bytes."""
     done = run(
         command,
         input=source,
@@ -149,7 +149,7 @@ def outcome(run: Run, command: list[str], source: str | None = None) -> Outcome:
 
 @dataclass
 class Attack:
-    """A hostile script and what its header says of it."""
+    """A hostile script with the expectations in its header."""
 
     path: Path
     header: dict[str, str]
@@ -170,7 +170,7 @@ class Attack:
         return text.split(" | ")
 
     def time_limit(self, mode: Mode) -> int:
-        """ms.  What is not about time gets enough of it, however slow the machine."""
+        """ms. Scripts that do not test time get ample time, however slow the machine."""
         enough = "100" if "ETIME" in self.expect(mode) else PATIENCE
         return int(self.header.get("time-limit", enough))
 
@@ -190,7 +190,7 @@ class Attack:
         return outcome(run, mode.command(script, *self.options(mode), args=args), source)
 
     def check(self, run: Run, mode: Mode) -> None:
-        """Fail if it gets away with anything."""
+        """Fail if the attack succeeds in any way."""
         seen = self.seen(run, mode)
         assert self.allows(seen, mode), f"{self.expect(mode)} expected: {seen}"
         if seen.info:
@@ -218,8 +218,7 @@ def counter(info: str, unit: str) -> int:
 def account(user: str) -> dict[str, Any]:
     """Options of subprocess that run a command as one of the guest's accounts.
 
-    That is an exec less than with setpriv(1), of the two that a run takes: on the
-    debug kernel this is seconds.
+    Saves one exec compared with setpriv(1), of two per run: on the debug kernel that is seconds.
     """
     if user == "root":
         return {}
@@ -230,7 +229,7 @@ def account(user: str) -> dict[str, Any]:
 def in_namespace(command: list[str], user: str) -> str:
     """The output of a process that makes a user namespace, prints a line and reads one.
 
-    In between it gets a hundred ids there; its output is what follows.
+    In between, the namespace gets a hundred IDs mapped; returns the output after that.
     """
     with subprocess.Popen(
         command, **account(user), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -32,14 +32,14 @@ ACTIONS = {
 }
 OPERATIONS = ["NE", "LT", "LE", "EQ", "GE", "GT", "MASKED_EQ"]  # from 1 on
 
-# Default profiles of Debian's packages: Podman's, of golang-github-containers-common;
-# and Docker's, which tools/deps fetches.
+# Default profiles: Podman's, from Debian's golang-github-containers-common; and Docker's, which
+# tools/deps fetches.
 PODMAN_PROFILE = Path("/usr/share/containers/seccomp.json")
 DOCKER_PROFILE = Path(__file__).resolve().parents[1] / "build/deps/docker-seccomp.json"
 
 
 def error(number: int) -> int:
-    """The action that fails a call with an errno."""
+    """An action that fails a call with an errno."""
     return 0x00050000 | number
 
 
@@ -65,7 +65,7 @@ class Comparison(ctypes.Structure):
 
 
 class Filter:
-    """A filter under construction; load() puts this process under it for good."""
+    """A filter under construction; load() applies it to this process for good."""
 
     def __init__(self, default: int) -> None:
         self.so = ctypes.CDLL(ctypes.util.find_library("seccomp") or "libseccomp.so.2")
@@ -81,7 +81,7 @@ class Filter:
         assert self.context
 
     def rule(self, action: int, name: str, *conditions: Condition) -> bool:
-        """False for a call that libseccomp does not know."""
+        """False if libseccomp does not know the call."""
         number = self.so.seccomp_syscall_resolve_name(name.encode())
         if number < 0 or action == self.default:
             return False
@@ -96,7 +96,7 @@ class Filter:
         return True
 
     def exported(self) -> bytes:
-        """As a program of classic BPF, which sandboxes take."""
+        """As a classic BPF program, the form that sandboxes accept."""
         reading, writing = os.pipe()
         assert self.so.seccomp_export_bpf(ctypes.c_void_p(self.context), writing) == 0
         os.close(writing)
@@ -115,7 +115,7 @@ class Program(ctypes.Structure):
 
 
 def load(program: bytes) -> None:
-    """Put this process under what a filter has exported: faster than to make it anew."""
+    """Apply an exported filter to this process: faster than building it again."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     given = Program(len(program) // 8, program)
     for args in ((38, 1, 0, 0, 0), (22, 2, ctypes.byref(given), 0, 0)):  # PR_SET_SECCOMP
@@ -124,7 +124,7 @@ def load(program: bytes) -> None:
 
 
 def _applies(rule: dict) -> bool:
-    """To a container of x86-64 without a capability."""
+    """Whether a rule applies to an x86-64 container without capabilities."""
     includes, excludes = rule.get("includes") or {}, rule.get("excludes") or {}
     if includes.get("caps"):
         return False
@@ -152,7 +152,7 @@ def container(path: Path = PODMAN_PROFILE) -> Filter:
 
 @functools.cache
 def _systemd_sets() -> dict[str, list[str]]:
-    """What systemd calls @NAME: calls, and other sets."""
+    """systemd's call sets: @NAME with its calls and other sets."""
     shown = subprocess.run(
         ["systemd-analyze", "syscall-filter"], capture_output=True, text=True, check=True
     )

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which of the tests a run of pytest makes: those of the gate or all, and of these its share.
+"""Selects the tests of a pytest run: the gate's or all, and of them this run's share.
 
-`--long` makes all.  Without it tests marked `long` are left out, and of the cases of a test
-marked `sample(n)` one in n is made: on diagonals through its parameters, so that of two
-parameters with n values and more each value is met.  `sample(n, spread=True)` begins at
-another value in each test, for a module whose tests have the same parameter.
+`--long` runs all. Without it tests marked `long` are skipped, and of the cases of a test marked
+`sample(n)` one in n runs: on diagonals through its parameters, so that each value of two parameters
+with at least n values occurs. `sample(n, spread=True)` begins at another value in each test, for
+modules whose tests share a parameter.
 
-`--share DIRECTORY`, a new one, has several runs make the same tests together, in guests as
-well.  A run takes a chunk of tests by making a directory with its name there.  So a run that
-is done early takes more, however slow the machine, and each test is made once: a chunk that
-another run has taken is that run's to make, or to fail.
+`--share DIRECTORY` (a new directory) divides the tests among several runs, also in guests. A run
+claims a chunk of tests by creating a directory with the chunk's name. So fast runs take more
+chunks, and each test runs once: a claimed chunk must be run, or failed, by the claiming run.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-# Tests of a file that one run makes together.  The fixtures of a module are set up for each.
+# Tests of a file in one chunk. Each chunk sets up the module's fixtures again.
 CHUNK = 8
 
 
@@ -33,10 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Gate:
-    """Which tests `make test` makes."""
+    """The tests that `make test` runs."""
 
     def __init__(self) -> None:
-        # The values of a function's parameter, in the order in which they come.
+        # The values of a function's parameter, in order.
         self.values: dict[tuple[object, str], list[object]] = {}
 
     def place(self, function: object, parameter: str, value: object) -> int:
@@ -58,7 +57,7 @@ class Gate:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the gate does without."""
+    """Deselect tests that are not in the gate."""
     if config.option.long:
         return
     gate, left, stay = Gate(), [], []
@@ -77,8 +76,8 @@ def chunks(items: list[pytest.Item]) -> Iterator[list[pytest.Item]]:
 
 
 def taken(items: list[pytest.Item], directory: Path) -> Iterator[list[pytest.Item]]:
-    """The chunks that are this run's."""
-    # Runs that were told to make other tests have nothing to share.
+    """The chunks that this run claims."""
+    # Runs with different selections of tests share nothing.
     names = "\n".join(item.nodeid for item in items)
     which = hashlib.sha256(names.encode()).hexdigest()[:16]
     for number, chunk in enumerate(chunks(items)):
@@ -100,7 +99,7 @@ def run_chunk(session: pytest.Session, chunk: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """As pytest's own, which goes on from None."""
+    """Like pytest's own loop, except that tests are claimed in chunks."""
     options = session.config.option
     if options.share is None or options.collectonly or session.testsfailed:
         return None

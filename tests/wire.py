@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two network namespaces with a veth pair between them, and frames made by hand.
 
-Not by scapy, which tests of odd shapes have: to import it takes a guest ten seconds.
+Without scapy, which only tests of odd shapes use: importing it takes a guest ten seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pytest
 CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 3
 LIBC = ctypes.CDLL(None, use_errno=True)
-# It has neither qdiscs nor VLANs.
+# The debug kernel has neither qdiscs nor VLANs.
 ON_DEBUG = os.environ.get("SYSCRIPT_GUEST") == "debug"
 MISSING = re.compile("Unknown device type|Operation not supported|qdisc kind is unknown")
 
@@ -39,7 +39,7 @@ def patient(sock: socket.socket) -> socket.socket:
 
 
 class Namespace:
-    """A network namespace; close() leaves it to those who have sockets in it."""
+    """A network namespace; after close() it lives as long as its sockets."""
 
     def __init__(self) -> None:
         reading, writing = os.pipe()
@@ -61,7 +61,7 @@ class Namespace:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """This thread is there."""
+        """This thread enters the namespace."""
         back = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         check(LIBC.setns(self.fd, CLONE_NEWNET))
         try:
@@ -82,7 +82,7 @@ class Namespace:
         return self.run(["ip", *words.split()])
 
     def ip_all(self, lines: Iterable[str]) -> None:
-        """Many of them by one process: in a guest each takes a tenth of a second."""
+        """Runs many commands in one process: in a guest each process takes a tenth of a second."""
         self.run(["sh", "-c", 'printf "%s\\n" "$@" | ip -batch -', "ip", *lines])
 
     def tc(self, words: str) -> str:
@@ -92,7 +92,7 @@ class Namespace:
         self.run(["sh", "-c", f"echo {value} >/proc/sys/net/{name}"])
 
     def udp(self, address: str = "", port: int = 0) -> socket.socket:
-        """A socket for datagrams, bound if there is an address."""
+        """A datagram socket, bound if there is an address."""
         with self.inside():
             family = socket.AF_INET6 if ":" in address else socket.AF_INET
             sock = socket.socket(family, socket.SOCK_DGRAM)
@@ -101,7 +101,7 @@ class Namespace:
         return patient(sock)
 
     def packet(self, device: str, protocol: int = ETH_P_ALL) -> socket.socket:
-        """A packet socket that is bound to a device; to no protocol: nothing comes by itself."""
+        """A packet socket bound to a device; with protocol 0 it receives nothing."""
         with self.inside():
             sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             sock.bind((device, protocol))
@@ -128,7 +128,7 @@ CLIENT4, SERVER4 = "10.9.0.1", "10.9.0.2"
 CLIENT6, SERVER6 = "fd09::1", "fd09::2"
 
 
-# The client's stack asks for no routers and sends no errors: nothing comes that no test sent.
+# The client's stack is silent: only frames sent by tests arrive.
 SILENT = {
     "ipv6/conf/near/router_solicitations": 0,
     "ipv6/icmp/ratelimit": 10**9,
@@ -137,14 +137,14 @@ SILENT = {
 
 
 class Wire:
-    """
-    `client` with an address on its device "near", and `server`, which has none on its
-    device "far": all that comes there is for the frames' script.
+    """`client` has an address on its device "near"; `server` has none on its device "far".
+
+    All frames that arrive at the server are for the script.
     """
 
     def __init__(self) -> None:
         self.client, self.server = Namespace(), Namespace()
-        # Without ARP it joins no groups either, which it would report.
+        # Without ARP it joins no multicast groups, which it would report.
         near = f"name near address {CLIENT_MAC.hex(':')} arp off"
         far = f"name far address {SERVER_MAC.hex(':')} netns {self.server.pid}"
         self.client.ip(f"link add {near} type veth peer {far}")
@@ -163,7 +163,7 @@ class Wire:
             self.client.ip(f"neigh replace {address} lladdr {SERVER_MAC.hex(':')} dev near")
 
     def to_server(self, port: int, family: int = 4, source: int = 0) -> socket.socket:
-        """From a port of one's own, if it matters which."""
+        """A UDP socket connected to the server, from a given port if that matters."""
         sock = self.client.udp(CLIENT6 if family == 6 else CLIENT4, source)
         sock.connect((SERVER6 if family == 6 else SERVER4, port))
         return sock
@@ -205,7 +205,7 @@ def ethernet(kind: int, payload: bytes) -> bytes:
 
 
 def ip4(payload: bytes, options: bytes = b"", **fields: int) -> bytes:
-    """Fields of the header that are to be other than usual."""
+    """An IPv4 packet; fields override the header's usual values."""
     of = {"version": 4, "fragment": 0, "protocol": 17, "ihl": 5 + len(options) // 4, **fields}
     total = of.get("total", 20 + len(options) + len(payload))
     source = of.get("source", 0x0A090001)
@@ -253,7 +253,7 @@ SO_MEMINFO = 55
 
 
 def drain_all(sock: socket.socket) -> None:
-    """Until its buffer is empty: who delivers may be a busy thread.  In vain for ten seconds."""
+    """Reads until the buffer is empty: a busy thread may deliver late. Gives up after 10 s."""
     for _ in range(100):
         drain(sock)
         if not memory(sock)["rmem"]:

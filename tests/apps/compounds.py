@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What the tests of programs with compounds share."""
+"""Shared by the tests of programs with compounds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
-# The segments run natively and by the engine in the process, or as COSY_ENGINE says.
+# Run segments natively and on the engine in the process, or as COSY_ENGINE says.
 ENGINES = [os.environ["COSY_ENGINE"]] if "COSY_ENGINE" in os.environ else ["native", "user"]
 
-# Loaded before the C library: files of which a third came later, and an archive that takes
-# half of what it is given and then is interrupted, with each write.
+# A preloaded library: a third of a file's bytes arrive later, and writes to an archive take half of
+# the data and are then interrupted.
 DIFFICULT = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ int lstat(const char *name, struct stat *st)
 
 
 def difficult(directory: Path) -> str:
-    """A library to preload."""
+    """Compile a library to preload."""
     source, library = directory / "difficult.c", directory / "difficult.so"
     source.write_text(DIFFICULT)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)

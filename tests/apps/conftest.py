@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What tests of programs that read ahead share: a tree, and a library that fails."""
+"""Shared by tests of programs that read ahead: a tree of files, and a failing library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from compounds import BUILD
 
-# Counts its calls, and fails from a certain one on; AFTER is run when a directory was read.
+# Counts its calls and fails from the nth on; runs AFTER when a directory has been read.
 UNRELIABLE = """
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ __attribute__((destructor)) static void tell(void)
 """
 
 
-# A directory has a single file, with a name that is longer than struct dirent has room for.
+# A directory with one file whose name is too long for struct dirent.
 LONG_NAMES = """
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -89,7 +89,7 @@ int *end)
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Files and directories in turns, and whatever a directory may have in it."""
+    """Files and directories alternating, and every other type of file."""
     top = tmp_path / "tree"
     top.mkdir()
     for n in range(40):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""rsync and ninja that read ahead (apps/rsync, apps/ninja): what they do without."""
+"""rsync and ninja that read ahead (apps/rsync, apps/ninja) behave like the plain ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import ninja_build  # noqa: E402
 
 
 def failing(unreliable: Path, tmp_path: Path, good_calls: int) -> dict[str, str]:
-    """An environment with the library that fails after some calls, and counts them."""
+    """An environment with a library that counts its calls and fails after some."""
     return {
         **AHEAD,
         "LD_LIBRARY_PATH": str(unreliable),
@@ -54,7 +54,7 @@ RSYNC = [
 
 
 def rsync(way: str, options: list[str], tree: Path, **env: str) -> tuple[int, str, str]:
-    """Without anything that varies by the moment, and with an empty place to copy to."""
+    """The results of a run into an empty directory, without anything that varies in time."""
     shutil.rmtree(tree.parent / "to", ignore_errors=True)
     (tree.parent / "to").mkdir()
     os.utime(tree.parent / "to", (1, 1))
@@ -99,7 +99,7 @@ def test_rsync_with_a_library_that_fails(tree: Path, unreliable: Path, good_call
 
 
 def test_rsync_looks_again_after_a_second(tmp_path: Path, unreliable: Path) -> None:
-    """What it has of files is old by the time that it comes to them."""
+    """Attributes read ahead are out of date when it reaches the files."""
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "file").write_text("old")
@@ -110,7 +110,7 @@ def test_rsync_looks_again_after_a_second(tmp_path: Path, unreliable: Path) -> N
 
 
 def test_rsync_as_a_daemon_loads_nothing(tree: Path, unreliable: Path) -> None:
-    """A daemon changes its root to a directory where others may have put a library."""
+    """A daemon changes its root to a directory where other users may have put a library."""
     config = tree.parent / "rsyncd.conf"
     config.write_text(f"[tree]\npath = {tree}\nuse chroot = no\nuid = {os.geteuid()}\n")
     env = failing(unreliable, tree.parent, 100)
@@ -171,7 +171,7 @@ CHANGES: list[tuple[Callable[[Path], None], str]] = [
     (at_the_epoch, "obj/1/file150.o"),
     (make_directory_a_file, "src/2/file299.c"),
 ]
-# Older than what was made of it, or the same under another name.
+# Changes that must not trigger a build: an older file, or another name for it.
 HARMLESS = (at_the_epoch, link_elsewhere)
 
 
@@ -208,17 +208,17 @@ def test_ninja_with_a_library_that_fails(
 
 
 def looked_at(way: str, build: Path, *targets: str, **env: str) -> int:
-    """How many files it looks at one by one."""
+    """How many files it checks one by one."""
     _, out, _ = run(way, "ninja", "-d", "stats", *targets, cwd=build, **env)
     found = re.search(r"node stat\s+(\d+)", out)
     return int(found.group(1)) if found else 0
 
 
 def test_ninja_looks_ahead_at_what_it_needs(build: Path) -> None:
-    """At all files of a build; of a target only at those that it is made of."""
+    """For a full build it checks all files; for a target only those it depends on."""
     assert looked_at("plain", build) == 850
     assert looked_at("ahead", build, **AHEAD) == 0
-    # Its object, its source and five headers, none of which is there.
+    # The object, the source and five headers are missing.
     shutil.rmtree(build / "include")
     assert looked_at("plain", build, "obj/1/file150.o") == 7
     assert looked_at("ahead", build, "obj/1/file150.o", **AHEAD) == 0
@@ -232,7 +232,7 @@ def test_ninja_of_few_files_loads_nothing(build: Path, tmp_path: Path, unreliabl
 
 
 def test_ninja_builds(build: Path) -> None:
-    """Earlier lookups are not believed while it builds."""
+    """While it builds, earlier lookups are not reused."""
     (build / "src/0/file1.c").write_text("int one(void) { return 1; }\n")
     (build / "obj/0/file1.o").unlink()
     done = subprocess.run(

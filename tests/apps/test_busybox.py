@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""busybox with compounds: dd and the shell's read do what they do without."""
+"""busybox with compounds: dd and the shell's read behave like the plain ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def started(program: Path, engine: str, *options: str, **how: object) -> subproc
 
 @contextmanager
 def opened(given: bytes | list[bytes]) -> Iterator[int]:
-    """A file; or what gives one of these to each read, or as much of it as that takes."""
+    """A file; or a socket that returns one item per read, or as much as fits."""
     if isinstance(given, bytes):
         with tempfile.TemporaryFile() as file:
             file.write(given)
@@ -58,12 +58,12 @@ def opened(given: bytes | list[bytes]) -> Iterator[int]:
 def busybox(
     program: Path, engine: str, *options: str, given: bytes | list[bytes] = b"", limit: int = -1
 ) -> Outcome:
-    """Status, output, errors, with files of at most @limit bytes."""
+    """Status, output and errors, with files of at most @limit bytes."""
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    # Writes beyond the limit fail: Python ignores the signal, and so does its child.
+    # Writes beyond the limit fail: Python and its child ignore SIGXFSZ.
     how = {"restore_signals": limit < 0, "preexec_fn": limited}
     with opened(given) as stdin, started(program, engine, *options, stdin=stdin, **how) as process:
         out, errors = process.communicate(timeout=PATIENCE)
@@ -97,7 +97,7 @@ BLOCKS = (
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("options", BLOCKS, ids=" ".join)
 def test_dd(options: tuple[str, ...], engine: str) -> None:
-    """From a file, and from one that gives less than a block now and then."""
+    """From a file, and from a socket that returns short reads."""
     given = DATA if "bs=1" not in options else DATA[:2000]
     status, out, _ = same(engine, "dd", *options, given=given)
     assert status == 0 and (out or "count=0" in options)
@@ -119,7 +119,7 @@ def test_dd_to_a_file(engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_dd_errors(engine: str, tmp_path: Path) -> None:
-    """The same words, and the same counts: also of a block that is written in part."""
+    """The same messages and counts, also for a block that is written partly."""
     assert "No space left" in same(engine, "dd", "of=/dev/full", given=DATA)[2]
     assert "Is a directory" in same(engine, "dd", "if=/")[2]
     file = tmp_path / "file"
@@ -140,7 +140,7 @@ def test_dd_difficult(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("program", (PLAIN, BUSYBOX), ids=lambda program: program.name)
 def test_dd_tells_of_what_it_has_done(program: Path, engine: str) -> None:
-    """When a signal asks, also while it waits for a block; it goes on then."""
+    """It prints counts on a signal, also while it waits for a block, and continues."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with here, started(program, engine, "dd", stdin=there) as process:
         there.close()
@@ -148,7 +148,7 @@ def test_dd_tells_of_what_it_has_done(program: Path, engine: str) -> None:
             here.send(DATA[:512])
             assert process.stdout.read(512) == DATA[:512], n
         told = b""
-        # The last block may not have been counted yet.
+        # The last block may not be counted yet.
         while told != b"3+0 records in\n3+0 records out\n":
             process.send_signal(signal.SIGUSR1)
             told = process.stderr.readline() + process.stderr.readline()
@@ -184,7 +184,7 @@ SCRIPTS = {
 def test_read(script: str, engine: str) -> None:
     out = same(engine, "sh", "-c", SCRIPTS[script], given=LINES)[1]
     assert out
-    # A socket of single characters.
+    # A socket that returns single characters.
     pieces = [LINES[at : at + 1] for at in range(0, 60)]
     same(engine, "sh", "-c", SCRIPTS[script], given=pieces)
 
@@ -197,7 +197,7 @@ def sleeps_without_input(process: subprocess.Popen) -> bool:
 
 
 def interrupted(program: Path, engine: str) -> bytes:
-    """A signal with a trap comes when half a line has been read."""
+    """A trapped signal arrives when half a line has been read."""
     script = 'trap "echo trap" USR1; echo ready; read a; echo "$? <$a>"; read a; echo "$? <$a>"'
     with started(program, engine, "sh", "-c", script, stdin=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"

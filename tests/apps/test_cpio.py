@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""cpio with compounds: the same archives, trees and errors as without."""
+"""cpio with compounds: the same archives, trees and errors as the plain one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from compounds import BUILD, ENGINES, difficult
 
 PLAIN, CPIO = BUILD / "cpio" / "plain", BUILD / "cpio" / "cpio"
-# On both sides of blocks, and more blocks than a segment copies.
+# Sizes around block boundaries, and more blocks than a segment copies.
 SIZES = (0, 1, 110, 402, 511, 512, 513, 1024, 5000, 131072, 131073, 300000)
 BLOCKS = ((), ("-B",), ("-C", "1000"))
 FORMATS = ("newc", "crc", "odc", "bin", "ustar", "tar")
@@ -28,7 +28,7 @@ def cpio(
     limit: int = -1,
     **env: str,
 ) -> tuple[int, bytes, str]:
-    """What became of it, with files of at most @limit bytes: status, output, errors."""
+    """Status, output and errors, with files of at most @limit bytes."""
     done = subprocess.run(
         [program, "--quiet", *options],
         cwd=where,
@@ -36,7 +36,7 @@ def cpio(
         env=os.environ | {"COSY_ENGINE": engine} | env,
         capture_output=True,
         timeout=60,
-        # Writes beyond the limit fail: Python ignores the signal, and so does its child.
+        # Writes beyond the limit fail: Python and its child ignore SIGXFSZ.
         restore_signals=limit < 0,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
@@ -104,7 +104,7 @@ def test_difficult(tree: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_errors(engine: str, tree: Path, tmp_path: Path) -> None:
-    """An archive that ends too early, files that must not grow: told in the same words."""
+    """A truncated archive and files that must not grow give the same messages."""
     archive = cpio(PLAIN, "", "-o", given=names(tree), where=tree)[1]
     short = archive[: len(archive) - 100000]
     for given, limit, text in ((short, -1, "premature end"), (archive, 51200, "too large")):
@@ -122,7 +122,7 @@ def test_errors(engine: str, tree: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_archive_that_must_not_grow(engine: str, tree: Path) -> None:
-    """Not a whole number of blocks: what is left of one is written once, and fails."""
+    """The limit is within a block: the rest of the block is written once, and fails."""
     seen = []
     for program in (PLAIN, CPIO):
         options = ("-o", "-O", "../archive")

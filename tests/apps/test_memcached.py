@@ -24,7 +24,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MEMCACHED = ROOT / "build" / "memcached" / "memcached"
 
-# Older kernels do not show it in a network namespace of one's own.
+# Older kernels hide it in network namespaces.
 WMEM_MAX = int(Path("/proc/sys/net/core/wmem_max").read_text())
 
 BATCHED = ["mmsg", "io_uring", "syscript", "syscript_interp", "syscript_wait", "frames"]
@@ -33,7 +33,7 @@ MODES = ["off", *BATCHED]
 PAYLOAD = 1392  # of a datagram of a reply
 HEADER = struct.Struct(">HHHH")  # request, sequence, total, reserved
 LOCALHOST = "127.0.0.1"
-# As in 'syscript net setup': a device whose frames are the server's, not the stack's.
+# As in 'syscript net setup': frames to this address go to the server, not to the stack.
 FRAMES_ADDRESS, FRAMES_MAC = "10.87.0.2", "02:00:0a:57:00:02"
 FRAMES_DEVICE = f"""
 ip link set lo up
@@ -43,17 +43,17 @@ ip link set client0 up
 ip link set frames0 up
 ip neigh add {FRAMES_ADDRESS} lladdr {FRAMES_MAC} dev client0
 """
-SO_RCVBUFFORCE = 33  # not in Python's socket
+SO_RCVBUFFORCE = 33  # missing in Python's socket
 CLONE_NEWNET = 0x40000000
 # An emulated guest is slow.
 IN_GUEST = "SYSCRIPT_GUEST" in os.environ
 PATIENCE = 60.0 if IN_GUEST else 5.0
 SLOW_LINK = "10mbit" if IN_GUEST else "100mbit"
-QUIET = PATIENCE / 20  # nothing that was to come takes longer
+QUIET = PATIENCE / 20  # every expected datagram arrives earlier
 
 
 class Server:
-    """A memcached of its own, on a free port, for TCP and UDP."""
+    """A memcached on a free port, for TCP and UDP."""
 
     def __init__(
         self, mode: str, *options: str, host: str = LOCALHOST, env: dict[str, str] | None = None
@@ -78,7 +78,7 @@ class Server:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             with contextlib.suppress(ConnectionError):
-                # Workers have their UDP sockets before TCP connections.
+                # Workers open their UDP sockets before TCP connections.
                 self.tcp(b"version\r\n", b"\r\n")
                 return
             assert self.process.poll() is None, self.process.communicate()[1]
@@ -86,7 +86,7 @@ class Server:
         raise AssertionError("memcached does not answer")
 
     def stop(self) -> str:
-        """End it; what it wrote to standard error."""
+        """Stops it; returns its standard error."""
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         _, text = self.process.communicate(timeout=PATIENCE)
@@ -94,7 +94,7 @@ class Server:
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """What is sent meanwhile is one backlog: full batches."""
+        """Datagrams sent meanwhile form one backlog: full batches."""
         self.process.send_signal(signal.SIGSTOP)
         while (
             Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T"
@@ -136,7 +136,7 @@ def free_port() -> int:
 
 
 class Client:
-    """A UDP socket that takes replies apart."""
+    """A UDP client that splits replies."""
 
     def __init__(self, server: Server) -> None:
         address = server.udp_address
@@ -150,7 +150,7 @@ class Client:
         self.sock.send(HEADER.pack(request, sequence, total, 0) + text)
 
     def datagrams(self, quiet: float = QUIET, enough: int | None = None) -> list[bytes]:
-        """All that comes until there is silence, or as many as are awaited."""
+        """The datagrams up to a silence, or up to the number expected."""
         found: list[bytes] = []
         while enough is None or len(found) < enough:
             patience = quiet if enough is None else PATIENCE
@@ -186,7 +186,7 @@ Start = Callable[..., Server]
 
 @pytest.fixture(scope="module", autouse=True)
 def own_network() -> Iterator[bool]:
-    """Whether the tests have a network namespace of their own."""
+    """Whether the tests run in a network namespace of their own."""
     libc = ctypes.CDLL(None, use_errno=True)
     with Path("/proc/thread-self/ns/net").open() as before:
         own = libc.unshare(CLONE_NEWNET) == 0
@@ -199,7 +199,7 @@ def own_network() -> Iterator[bool]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """start(mode, *options): a server that ends with the test."""
+    """start(mode, *options): starts a server that ends with the test."""
     servers: list[Server] = []
 
     def run(mode: str, *options: str, **more) -> Server:
@@ -214,7 +214,7 @@ def start() -> Iterator[Start]:
 
 @pytest.fixture(scope="module")
 def shared(own_network: bool) -> Iterator[Callable[[str], Server]]:
-    """shared(mode): one server for all tests that do not mind."""
+    """shared(mode): one server for all tests that can share it."""
     servers: dict[str, Server] = {}
 
     def get(mode: str) -> Server:
@@ -271,9 +271,9 @@ def test_header(server: Server) -> None:
 
 
 def test_reply_sizes(server: Server) -> None:
-    """Values around the end of a datagram, of two, of a batch of them."""
+    """Sizes around one datagram, two datagrams, and a batch."""
     client = Client(server)
-    frame = len(hit("k", b"")) + 3  # length fields grow: adjusted below
+    frame = len(hit("k", b"")) + 3  # the reply's length field grows: adjusted below
     for target in [
         PAYLOAD - 1,
         PAYLOAD,
@@ -299,7 +299,7 @@ def test_reply_sizes(server: Server) -> None:
 
 
 def test_large_chunked_value(server: Server) -> None:
-    """A value in several chunks of memory, and in hundreds of datagrams."""
+    """A value in several chunks of memory, and one in hundreds of datagrams."""
     value = os.urandom(900_000)
     server.set("large", value)
     client = Client(server)
@@ -316,7 +316,7 @@ def client_ask_large(client: Client, text: bytes, enough: int) -> list[bytes]:
 
 
 def test_several_keys(server: Server) -> None:
-    """Upstream sends one datagram for each key that is there."""
+    """Upstream sends one datagram for each key found."""
     for key in "abc":
         server.set(key, key.encode() * 3)
     client = Client(server)
@@ -338,7 +338,7 @@ def test_more_commands_than_one_event_may_run(server: Server) -> None:
     client = Client(server)
     found = client.ask(b"get key\r\n" * 100, enough=100)
     assert found == [hit("key", b"value")] * 100
-    # Also where the datagram ends with what the event may run.
+    # Also if the datagram ends at the limit of commands per event.
     for count in [19, 20, 21, 22, 60]:
         found = client.ask(b"incr none 1\r\n" * count, enough=count)
         assert found == [b"NOT_FOUND\r\n"] * count
@@ -347,7 +347,7 @@ def test_more_commands_than_one_event_may_run(server: Server) -> None:
 
 def test_set_over_udp(server: Server) -> None:
     client = Client(server)
-    # Of a datagram in fragments there is no frame.
+    # A fragmented datagram never becomes a frame.
     value = os.urandom(1000 if server.mode == "frames" else 60_000)
     assert client.ask(b"set big 0 0 %d\r\n%s\r\n" % (len(value), value)) == [b"STORED\r\n"]
     assert server.tcp(b"get big\r\n", b"END\r\n") == hit("big", value)
@@ -393,7 +393,7 @@ def test_malformed_is_dropped(server: Server) -> None:
 
 
 def test_line_without_end_keeps_its_buffer(batched: Server) -> None:
-    """Over TCP it gets a larger buffer, and its own is what others get next."""
+    """On TCP it gets a larger buffer, and the next connection gets its old one."""
     batched.set("key", b"value")
     client = Client(batched)
     client.send(1, b"get " + b"k " * 2000)
@@ -430,7 +430,7 @@ def test_binary(server: Server) -> None:
 
 
 def test_quiet_get_misses_are_quiet(batched: Server) -> None:
-    """Without batches upstream sends an empty datagram instead."""
+    """Without batches, upstream sends an empty datagram instead."""
     client = Client(batched)
     client.send(1, binary(9, b"none") + binary(9, b"none"))
     assert client.silent()
@@ -439,7 +439,7 @@ def test_quiet_get_misses_are_quiet(batched: Server) -> None:
 
 
 def test_incomplete_set_takes_nothing_from_the_next(batched: Server) -> None:
-    """Without batches upstream reads the rest of the value from the next datagrams."""
+    """Without batches, upstream reads the rest of the value from the next datagrams."""
     batched.set("key", b"value")
     client = Client(batched)
     with batched.paused():
@@ -490,7 +490,7 @@ def test_watch_is_refused(batched: Server) -> None:
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 @pytest.mark.parametrize("mode", BATCHED)
 def test_batches(start: Start, mode: str, size: int, own_network: bool) -> None:
-    """Each of many clients gets its own replies, once; batches are full."""
+    """Many clients: each gets its own replies, once, and batches are full."""
     check_mode(mode, own_network)
     server = start(mode, "-o", f"udp_batch_size={size}")
     for i in range(20):
@@ -515,7 +515,7 @@ def test_batches(start: Start, mode: str, size: int, own_network: bool) -> None:
 
 
 def test_one_call_for_a_batch(start: Start, own_network: bool) -> None:
-    """A script sends one batch and receives the next with one call."""
+    """One call of a script sends a batch and receives the next."""
     calls = {}
     for mode in ["mmsg", "syscript", *["frames"] * own_network]:
         server = start(mode)
@@ -525,12 +525,12 @@ def test_one_call_for_a_batch(start: Start, own_network: bool) -> None:
                 client.send(request, b"get none\r\n")
         assert len(client.datagrams(enough=64)) == 64
         calls[mode] = int(server.stats()["udp_batch_calls"])
-    # 4 batches: received and sent; the next one is looked for once or twice.
+    # 4 batches are received and sent; one or two calls find no next batch.
     assert calls.pop("mmsg") >= 8 and max(calls.values()) <= 6
 
 
 def test_tcp_has_its_turn(batched: Server) -> None:
-    """A backlog of datagrams does not keep the worker from its TCP connections."""
+    """A backlog of datagrams does not starve the worker's TCP connections."""
     client = Client(batched)
     with socket.create_connection(batched.address, PATIENCE) as tcp:
         tcp.sendall(b"version\r\n")
@@ -559,7 +559,7 @@ def test_ipv6(start: Start, mode: str) -> None:
 
 
 def test_workers(start: Start, own_network: bool) -> None:
-    """All workers share the socket, each has a batch of its own."""
+    """All workers share the socket; each has its own batch."""
     for mode in BATCHED if own_network else BATCHED[:-1]:
         server = start(mode, "-t", "4")
         server.set("key", b"value")
@@ -591,7 +591,7 @@ def slow_loopback(own_network: bool) -> Iterator[None]:
 
 
 def send_queue(port: int) -> int:
-    """The bytes of memory that wait in the send buffer of a UDP port."""
+    """Bytes of memory queued in the send buffer of a UDP port."""
     for line in Path("/proc/thread-self/net/udp").read_text().splitlines()[1:]:
         _, local, _, _, queues, *_ = line.split()
         if int(local.partition(":")[2], 16) == port:
@@ -600,7 +600,7 @@ def send_queue(port: int) -> int:
 
 
 def test_full_send_buffer(batched: Server, slow_loopback: None) -> None:
-    """What the socket does not take waits, in its order, and is sent once."""
+    """Replies that the socket refuses wait, in order, and are sent once."""
     if batched.mode == "frames":
         pytest.skip("what the device does not take is lost")
     value = os.urandom(900_000)
@@ -619,7 +619,7 @@ def test_full_send_buffer(batched: Server, slow_loopback: None) -> None:
         found += more
         fullest = max(fullest, send_queue(batched.port))
     assert client.silent()
-    # Without this the test would not have met a full buffer.
+    # Otherwise the test would not have met a full buffer.
     assert fullest > 0.9 * 2 * WMEM_MAX
     for request in range(12):
         mine = [d for d in found if HEADER.unpack(d[:8])[0] == request]
@@ -630,7 +630,7 @@ def test_full_send_buffer(batched: Server, slow_loopback: None) -> None:
 
 
 def forge(server: Server, source: tuple[str, int], request: int, text: bytes) -> None:
-    """Send a request that says to come from somewhere else."""
+    """Send a request with a forged source address."""
     payload = HEADER.pack(request, 0, 1, 0) + text
     udp = struct.pack(">HHHH", source[1], server.port, 8 + len(payload), 0)
     addresses = socket.inet_aton(source[0]) + socket.inet_aton("127.0.0.1")
@@ -640,7 +640,7 @@ def forge(server: Server, source: tuple[str, int], request: int, text: bytes) ->
 
 
 def test_clients_that_cannot_be_answered(batched: Server, own_network: bool) -> None:
-    """Their replies are dropped; those before and after them are sent."""
+    """Their replies are dropped; those before and after are sent."""
     if not own_network:
         pytest.skip("needs a network namespace of its own: run it as root")
     if batched.mode == "frames":
@@ -661,7 +661,7 @@ def test_clients_that_cannot_be_answered(batched: Server, own_network: bool) -> 
 
 
 def test_client_that_is_gone(batched: Server) -> None:
-    """The error that its closed port sends back harms no other."""
+    """The ICMP error of its closed port harms no other client."""
     batched.set("key", b"value")
     for _ in range(3):
         gone, client = Client(batched), Client(batched)
@@ -673,7 +673,7 @@ def test_client_that_is_gone(batched: Server) -> None:
 
 
 def test_sets_over_tcp_meanwhile(batched: Server) -> None:
-    """Each reply has a value that was there: all of one letter, all there."""
+    """Each reply has a complete value that was set: all one letter, full length."""
     batched.set("key", b"a" * 1000)
     client = Client(batched)
     with socket.create_connection(batched.address, PATIENCE) as tcp:
@@ -690,7 +690,7 @@ def test_sets_over_tcp_meanwhile(batched: Server) -> None:
 
 
 def test_without_the_device(start: Start) -> None:
-    """The script runs in the process instead, which is said once."""
+    """The script runs in the process instead; a message says so once."""
     if Path("/dev/syscript").exists():
         pytest.skip("there is a device")
     server = start("syscript", "-t", "4", env={"SYSCRIPT_BACKEND": "auto"})
@@ -701,7 +701,7 @@ def test_without_the_device(start: Start) -> None:
 
 
 def test_scripts_are_switched_off(start: Start) -> None:
-    """From then on they run in the process; no request is lost."""
+    """From then on scripts run in the process; no request is lost."""
     switch = Path("/sys/module/syscript/parameters/enabled")
     if not os.access(switch, os.W_OK):
         pytest.skip("needs the module, and root")
@@ -723,7 +723,7 @@ def test_scripts_are_switched_off(start: Start) -> None:
 
 
 def test_kernel_backend_that_is_not_there(tmp_path: Path) -> None:
-    """A user who insists on the kernel backend gets an error, and no server."""
+    """If the user insists on the kernel backend, there is an error and no server."""
     if Path("/dev/syscript").exists():
         pytest.skip("there is a device")
     done = run_memcached("-o", "udp_batch=syscript", SYSCRIPT_BACKEND="kernel")
@@ -763,7 +763,7 @@ def test_options(option: str, says: str) -> None:
 
 
 def test_frames_that_are_waited_for(start: Start, own_network: bool) -> None:
-    """A batch is full where clients have several requests out, and no one waits for ever."""
+    """Batches are full if clients have several requests in flight, and no reply waits for ever."""
     check_mode("frames", own_network)
     server = start("frames", "-o", "udp_batch_hold=1000,udp_batch_size=4")
     client = Client(server)
@@ -777,7 +777,7 @@ def test_frames_that_are_waited_for(start: Start, own_network: bool) -> None:
 
 
 def test_frames_that_are_for_others(start: Start, own_network: bool) -> None:
-    """Other ports, other addresses, fragments and plain nonsense do not reach it."""
+    """Other ports and addresses, fragments and garbage do not reach the server."""
     check_mode("frames", own_network)
     server = start("frames")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:

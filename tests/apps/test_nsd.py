@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NSD = ROOT / "build" / "nsd"
 ENABLED = Path("/sys/module/syscript/parameters/enabled")
 PATIENCE = 60.0
-QUIET = 1.0  # nothing that was to come takes longer
-WAYS = {"plain": 0, "frames": 1}  # and which network they are in
+QUIET = 1.0  # every expected datagram arrives earlier
+WAYS = {"plain": 0, "frames": 1}  # with the network that each is in
 TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "TXT": 16, "AAAA": 28, "AXFR": 252, "ANY": 255}
 NAMES = ["", "ns", "host", "alias", "big", "none", "a.wild", "sub.deep", "empty"]
 OPT = 41
@@ -54,7 +54,7 @@ def in_net(number: int, *command: str) -> None:
 
 @pytest.fixture(scope="module")
 def nets() -> Iterator[None]:
-    """A network namespace for each server, with a veth pair to this one."""
+    """A network namespace for each server, with a veth pair to the client's."""
     for number in WAYS.values():
         mine, theirs = f"to{number}", f"frames{number}"
         for command in (
@@ -75,7 +75,7 @@ def nets() -> Iterator[None]:
 
 
 def write_conf(way: str, place: Path, options: list[str]) -> Path:
-    """Configures a server of example.; of repeated options the last one counts."""
+    """Writes the configuration of a server for example.; the last of repeated options wins."""
     (place / "zone").write_text(ZONE + BIG)
     lines = ["ipv4-edns-size: 4096", "ipv6-edns-size: 4096"]
     lines += ['chroot: ""', 'pidfile: ""', 'xfrdfile: ""', "rrl-ratelimit: 0", "verbosity: 2"]
@@ -98,7 +98,7 @@ PROTOCOLS = ["/proc/net/snmp", "/proc/net/snmp6"]
 
 
 def protocols(text: str) -> dict[str, int]:
-    """The counters in these files: "Udp InErrors", "Udp6InErrors" ..."""
+    """The counters in a file: "Udp InErrors", "Udp6InErrors" ..."""
     counted = {}
     lines = text.splitlines()
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
@@ -111,7 +111,7 @@ def protocols(text: str) -> dict[str, int]:
     return counted
 
 
-# Counters of IP's and UDP's that are of packets which are lost.
+# Counters of lost packets in IP and UDP.
 LOST = re.compile(
     r"(Ip |Ip6|Udp |Udp6)(InDiscards|InHdrErrors|InAddrErrors|InTruncatedPkts|OutDiscards|"
     r"OutNoRoutes|ReasmFails|FragFails|InErrors|RcvbufErrors|SndbufErrors|InCsumErrors|MemErrors)"
@@ -119,7 +119,7 @@ LOST = re.compile(
 
 
 def drops(output: Callable[..., str]) -> dict[str, int]:
-    """In a namespace: of its protocols, devices and packet sockets."""
+    """Counters of lost packets in a namespace: protocols, devices and packet sockets."""
     counted = {n: c for n, c in protocols(output("cat", *PROTOCOLS)).items() if LOST.fullmatch(n)}
     for link in json.loads(output("ip", "-json", "-statistics", "link")):
         for way in ("rx", "tx") if re.match("to|frames", link["ifname"]) else ():
@@ -132,7 +132,7 @@ def drops(output: Callable[..., str]) -> dict[str, int]:
 
 
 class Server:
-    """A server of example. in its own namespace."""
+    """A server for example. in its own namespace."""
 
     def __init__(self, way: str, place: Path, *options: str, closed: bool = False) -> None:
         self.way, self.number = way, WAYS[way]
@@ -156,7 +156,7 @@ class Server:
             assert time.monotonic() < deadline, self.log.read_text()
 
     def ask(self, message: bytes, family: int = 4, patience: float = QUIET) -> bytes:
-        """The reply, b"" if there is none in time."""
+        """The reply, or b"" after the timeout."""
         kind = socket.AF_INET if family == 4 else socket.AF_INET6
         host = f"10.88.{self.number}.2" if family == 4 else f"fd88:{self.number}::2"
         with socket.socket(kind, socket.SOCK_DGRAM) as sock:
@@ -172,12 +172,12 @@ class Server:
         return output("ip", "netns", "exec", f"nsd{self.number}", *command)
 
     def by_sockets(self) -> int:
-        """How many datagrams UDP sockets of its namespace have got so far."""
+        """Datagrams that UDP sockets of its namespace have received so far."""
         counted = protocols(self.output("cat", *PROTOCOLS))
         return counted["Udp InDatagrams"] + counted["Udp6InDatagrams"]
 
     def dropped(self) -> dict[str, int]:
-        """By whom, at each place that a query or its reply passes, on both sides."""
+        """Lost packets, by the place where they were dropped, on both sides."""
         counted = {f"here: {name}": n for name, n in drops(output).items()}
         counted |= {f"there: {name}": n for name, n in drops(self.output).items()}
         lines = Path("/proc/net/softnet_stat").read_text().splitlines()
@@ -185,7 +185,7 @@ class Server:
         return counted
 
     def servers(self) -> list[int]:
-        """The processes that answer: those that no process is a child of."""
+        """The processes that answer: those without children."""
         parent_of = {}
         for entry in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -210,7 +210,7 @@ def query(
 
 
 def messages() -> Iterator[bytes]:
-    """Every kind of query, and datagrams that are none."""
+    """Every kind of query, and malformed datagrams."""
     for name in NAMES:
         for kind in TYPES.values():
             for edns in (0, 512, 1232, 4096):
@@ -255,14 +255,14 @@ def descriptors(pid: int) -> list[Path]:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_same_replies(both: list[Server], family: int) -> None:
-    """Byte by byte; silence to the same messages."""
+    """Identical bytes, and silence to the same messages."""
     plain, frames = both
     by_sockets, dropped = frames.by_sockets(), frames.dropped()
     asked = answered = 0
     for message in messages():
         reply = plain.ask(message, family, 0.1)
         other = frames.ask(message, family, PATIENCE if reply else 0.1)
-        # A busy machine's silence may have been too short.
+        # On a busy machine the silence may have been a timeout: ask again.
         reply = reply if reply or not other else plain.ask(message, family, PATIENCE)
         assert other == reply, (message, lost_since(dropped, frames))
         asked += 1
@@ -273,7 +273,7 @@ def test_same_replies(both: list[Server], family: int) -> None:
 
 
 def test_standard_descriptors(nets: None, tmp_path: Path) -> None:
-    """NSD is started with 0, 1 and 2 closed, and they become none of the sockets for frames."""
+    """Started with descriptors 0, 1 and 2 closed, NSD uses none of them for frames."""
     server = Server("frames", tmp_path, closed=True)
     try:
         wait_until_taken(server)
@@ -287,7 +287,7 @@ def test_standard_descriptors(nets: None, tmp_path: Path) -> None:
 
 
 def test_many_at_once(both: list[Server]) -> None:
-    """More than a batch, from several ports: each gets its own, and no other."""
+    """More than a batch, from several ports: each client gets its own replies only."""
     _, frames = both
     socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(8)]
     for sock in socks:
@@ -304,7 +304,7 @@ def test_many_at_once(both: list[Server]) -> None:
 
 
 def test_what_is_no_plain_datagram(both: list[Server]) -> None:
-    """Fragments, and packets with options, come by the UDP socket, as do long replies."""
+    """Fragments, packets with options, and long replies go through the UDP socket."""
     plain, frames = both
     long = query("host", 1, 4096) + bytes(3000)
     before = frames.by_sockets()
@@ -336,7 +336,7 @@ def frames(nets: None, tmp_path: Path) -> Iterator[Server]:
 
 
 def taken(server: Server) -> bool:
-    """Is a query taken as a frame?  It is answered in any case."""
+    """Is a query received as a frame? It is answered in either case."""
     before = server.by_sockets()
     assert server.ask(query("host", 1), patience=PATIENCE)
     return server.by_sockets() == before
@@ -350,7 +350,7 @@ def wait_until_taken(server: Server) -> None:
 
 
 def test_reload(frames: Server) -> None:
-    """The process after a reload takes over; what is asked meanwhile is answered."""
+    """After a reload the new process takes over; queries meanwhile are answered."""
     wait_until_taken(frames)
     before = frames.servers()
     frames.process.send_signal(signal.SIGHUP)
@@ -362,7 +362,7 @@ def test_reload(frames: Server) -> None:
 
 
 def test_killed(frames: Server) -> None:
-    """Frames are the stack's when their process is dead, and then those of the next one."""
+    """When the process dies its frames go to the stack, later to the next process."""
     wait_until_taken(frames)
     for pid in frames.servers():
         os.kill(pid, signal.SIGKILL)
@@ -375,12 +375,12 @@ def test_killed(frames: Server) -> None:
     [
         (["username: member"], "CAP_NET_ADMIN"),
         (["frames-device: nowhere"], "no packet socket"),
-        # It would get what the machine only forwards.
+        # It would receive packets that the machine only forwards.
         (["ip-address: 0.0.0.0"], "Destination address required"),
     ],
 )
 def test_not_taken(nets: None, tmp_path: Path, options: list[str], why: str) -> None:
-    """Without the capability, the device, an address: by sockets, and the log says why."""
+    """Without capability, device or address: it uses sockets, and the log says why."""
     for directory in (tmp_path, *tmp_path.parents[:3]):
         directory.chmod(0o777)
     server = Server("frames", tmp_path, *options)
@@ -392,7 +392,7 @@ def test_not_taken(nets: None, tmp_path: Path, options: list[str], why: str) -> 
 
 
 def test_switched_off(nets: None, tmp_path: Path) -> None:
-    """The log has the next step for who looks after the machine."""
+    """The log tells the administrator what to do next."""
     ENABLED.write_text("0")
     try:
         server = Server("frames", tmp_path)
@@ -405,7 +405,7 @@ def test_switched_off(nets: None, tmp_path: Path) -> None:
         ENABLED.write_text("1")
 
 
-# In a user namespace: the server's network namespace, and the client's.
+# In a user namespace: the network namespaces of server and client.
 WITHOUT_ROOT = """
 unshare -n sleep 1000 & client=$!
 until [ "$(readlink /proc/$client/ns/net)" != "$(readlink /proc/$$/ns/net)" ]; do sleep 0.1; done
@@ -425,7 +425,7 @@ kill $client
 
 
 def test_without_root(as_user: Callable) -> None:
-    """An ordinary user takes frames in a namespace of their own."""
+    """An ordinary user receives frames in a namespace of their own."""
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         place.chmod(0o777)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""NSD with queries as frames (apps/nsd), attacked by its network, and by who looks after it.
+"""NSD with queries as frames (apps/nsd), under attack from its network and misconfiguration.
 
-Whatever comes, whatever happens to its devices, addresses and rules: it replies, and is
-silent, as NSD without the patch is, to the same hosts, from the same addresses.
+Whatever packets arrive, and however devices, addresses and rules change: its replies and silences
+equal those of NSD without the patch, to the same hosts, from the same addresses.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ PACKET_IGNORE_OUTGOING, SO_RCVBUFFORCE = 23, 33
 QUIET = 0.7
 IP4, IP6, ARP = 0x0800, 0x86DD, 0x0806
 OTHER_MAC = bytes.fromhex("0200000000aa")
-# Of the same network; of another one, behind the client.
+# A host of the same network; one of another network, behind the client.
 NEIGHBOUR, BEYOND = 77, "192.0.2.77"
 
 
 def sysctl(name: str, value: int) -> None:
-    """Sets it for both servers."""
+    """Set it for both servers."""
     for number in WAYS.values():
         path = f"/proc/sys/net/{name.format(number)}"
         in_net(number, "sh", "-c", f"echo {value} >{path}")
 
 
 class End:
-    """The client's end of a server's wire: frames as they are."""
+    """The client's end of a server's link, for raw frames."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -70,7 +70,7 @@ class End:
         return ipaddress.ip_address(f"fd88:{self.number}::{host:x}").packed
 
     def shown(self, address: bytes) -> str:
-        """The same for both ends."""
+        """The address in a form equal for both ends."""
         for own in (self.six(0), struct.pack(">I", self.four(0))):
             end = len(own) // 2 if len(own) == 16 else 3
             if address[:end] == own[:end] and len(address) == len(own):
@@ -78,7 +78,7 @@ class End:
         return str(ipaddress.ip_address(address))
 
     def frames(self, quiet: float = QUIET) -> list[bytes]:
-        """All that come, until none does for so long."""
+        """All frames up to a silence."""
         self.sock.settimeout(quiet)
         found = []
         with contextlib.suppress(TimeoutError):
@@ -87,7 +87,7 @@ class End:
         return found
 
     def replies(self, quiet: float = QUIET) -> dict[int, list[tuple[str, ...]]]:
-        """By number of the query: from where to where they go, and what they say."""
+        """Replies by query number: source, destination, and contents."""
         macs = {self.mac: "client", self.server_mac: "server"}
         found: dict[int, list[tuple[str, ...]]] = {}
         for frame in self.frames(quiet):
@@ -122,7 +122,7 @@ class End:
 
 
 class Shapes:
-    """Frames with queries in all shapes, each with a number, by which its reply is known."""
+    """Frames with queries in all shapes; the query's number identifies its reply."""
 
     def __init__(self, end: End) -> None:
         self.end = end
@@ -162,7 +162,7 @@ class Shapes:
         return self.ethernet(IP4, self.ip(payload, options, **fields))
 
     def changed(self, name: str, at: int, by: bytes) -> None:
-        """A byte or more of the frame's."""
+        """Overwrites bytes of the frame."""
         frame = self.frame()
         self.add(name, frame[:at] + by + frame[at + len(by) :])
 
@@ -385,7 +385,7 @@ class Shapes:
             self.add(f"message of {size}", self.frame6(whole))
 
     def jumbo(self) -> bytes:
-        """Its length is left to IP, and it is right otherwise."""
+        """Its length is left to IP; otherwise it is correct."""
         of = self.end.six
         whole = self.udp6(of(1))
         bare = whole[:4] + bytes(4) + whole[8:]
@@ -394,7 +394,7 @@ class Shapes:
 
 
 def introduce(number: int) -> None:
-    """The server knows where all these are, and has another address."""
+    """Make the server learn the neighbours of all these addresses, and another one."""
     end = End(number)
     mac = end.mac.hex(":")
     device = f"frames{number}"
@@ -437,7 +437,7 @@ def send(end: End, cases: list[tuple[str, list[bytes]]]) -> None:
 
 @pytest.mark.parametrize("strict", [0, 1])
 def test_frames_as_plain(both: list[Server], ends: list[End], strict: int) -> None:
-    """Each shape has the same reply, or none; also where sources are checked strictly."""
+    """Each shape gets the same reply, or none; also under strict source checks."""
     sysctl("ipv4/conf/frames{}/rp_filter", strict)
     answers = []
     try:
@@ -455,7 +455,7 @@ def test_frames_as_plain(both: list[Server], ends: list[End], strict: int) -> No
     assert not wrong, "\n".join(wrong)
     assert answers[0].keys() == answers[1].keys()
     assert len(cases) > len(answers[0]) > len(cases) // 4
-    # Plain ones are still taken, of both kinds.
+    # Plain queries are still taken as frames, of both address families.
     before = both[1].by_sockets()
     for family in (4, 6):
         assert both[1].ask(query("host", 1), family, PATIENCE)
@@ -464,7 +464,7 @@ def test_frames_as_plain(both: list[Server], ends: list[End], strict: int) -> No
 
 
 def test_flood(both: list[Server], ends: list[End]) -> None:
-    """More than there is room for, from everywhere: each reply is for a query, and it goes on."""
+    """More than fits, from everywhere: each reply matches a query, and the server goes on."""
     end, shapes = ends[1], Shapes(ends[1])
     asked, frames = set(), []
     for number in range(2000):
@@ -492,7 +492,7 @@ def test_flood(both: list[Server], ends: list[End]) -> None:
 
 
 def asked(servers: list[Server], times: int = 1) -> list[list[bool]]:
-    """Does it answer?  Of each, so many times."""
+    """Whether each server answers, for a number of queries."""
     message = query("host", 1)
     return [[bool(server.ask(message, 4, 0.5)) for _ in range(times)] for server in servers]
 
@@ -517,7 +517,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rules(both: list[Server], rule: str) -> None:
-    """Rules of nftables are obeyed; without them frames are taken again."""
+    """It obeys rules of nftables; when they are removed it takes frames again."""
     wait_until_taken(both[1])
     for number in WAYS.values():
         in_net(number, "nft", RULES[rule].format(number))
@@ -550,12 +550,12 @@ def change(command: str) -> None:
 
 
 def test_addresses(both: list[Server]) -> None:
-    """No replies come from an address that is gone, until it is added again."""
+    """It never replies from a removed address, until that is added again."""
     wait_until_taken(both[1])
     for family, address in ((4, "10.88.{0}.2/24"), (6, "fd88:{0}::2/64")):
         more = "nodad" if family == 6 else ""
         change(f"ip address del {address} dev frames{{0}}")
-        # Or the client would have no neighbour of that address.
+        # Otherwise the client would lose its neighbour entry.
         for number in WAYS.values():
             host = address.partition("/")[0].format(number)
             mac = End(number).server_mac.hex(":")
@@ -570,7 +570,7 @@ def test_addresses(both: list[Server]) -> None:
 
 
 def test_devices(both: list[Server]) -> None:
-    """The device is down, has another name, is away, and back."""
+    """The device goes down, is renamed, disappears, and returns."""
     wait_until_taken(both[1])
     change("ip link set frames{0} down")
     assert asked(both) == [[False], [False]]
@@ -596,7 +596,7 @@ def test_devices(both: list[Server]) -> None:
 
 
 def test_bound_to_another_device(nets: None, tmp_path: Path) -> None:
-    """A socket that is bound to a device has nothing that comes by another."""
+    """A socket bound to one device gets nothing from another device."""
     servers = []
     change("ip link add other type dummy")
     change("ip address add 10.88.{0}.4/32 dev other")
@@ -630,7 +630,7 @@ sock.bind((sys.argv[2], 53))
 
 
 def test_port_is_taken(both: list[Server]) -> None:
-    """No other process gets queries by binding to the port as well."""
+    """No other process receives queries by binding the same port."""
     for option in (socket.SO_REUSEPORT, socket.SO_REUSEADDR):
         for address in ("10.88.{0}.2", "0.0.0.0"):
             results = []
@@ -647,7 +647,7 @@ def test_port_is_taken(both: list[Server]) -> None:
 
 
 def test_two_servers(both: list[Server], tmp_path: Path) -> None:
-    """The second serves another address of the device by its sockets, and then takes over."""
+    """A second server uses sockets on another address of the device, and then takes over."""
     change("ip address replace 10.88.{0}.3/24 dev frames{0}")
     wait_until_taken(both[1])
     second = tmp_path / "second"
@@ -674,10 +674,10 @@ def test_two_servers(both: list[Server], tmp_path: Path) -> None:
 
 
 def test_without_descriptors(both: list[Server]) -> None:
-    """A process that has none left serves by its sockets, until there are more."""
+    """Without free descriptors a process uses sockets, until it has some."""
     server = both[1]
     wait_until_taken(server)
-    # The one whose children the servers are.
+    # The parent of the server processes.
     parent = int(
         re.search(r"PPid:\t(\d+)", Path(f"/proc/{server.servers()[0]}/status").read_text())[1]
     )
@@ -696,7 +696,7 @@ def test_without_descriptors(both: list[Server]) -> None:
 
 @pytest.mark.parametrize("what", ["reload", "kill"])
 def test_in_a_storm(both: list[Server], ends: list[End], what: str) -> None:
-    """Of shapes: the process is another, rules come and go, and each reply is as it would be."""
+    """While servers restart and rules change, each shape gets the same reply as otherwise."""
     server, end = both[1], ends[1]
     cases = Shapes(end).cases
     plain = Shapes(ends[0]).cases

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""du, ls, chmod, chown and find that read ahead (apps/fts): what they find without."""
+"""du, ls, chmod, chown and find that read ahead (apps/fts) find what the plain ones find."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ COMMANDS = [
 
 
 def attributes(tree: Path) -> dict[str, tuple[int, ...]]:
-    """Attributes, without the sizes of directories, which depend on the order of creation."""
+    """Attributes without directory sizes, which depend on the order of creation."""
     seen = {str(p.relative_to(tree)): p.lstat() for p in tree.rglob("*")}
     return {
         name: (st.st_mode, st.st_uid, st.st_gid, 0 if stat.S_ISDIR(st.st_mode) else st.st_size)
@@ -69,7 +69,7 @@ def attributes(tree: Path) -> dict[str, tuple[int, ...]]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Directories that their server cuts into replies in all ways."""
+    """Directories whose server splits replies in all possible ways."""
     if os.geteuid():
         pytest.skip("only root mounts")
     with fuse_dirs.served(tmp_path_factory.mktemp("served") / "top") as at:
@@ -89,13 +89,13 @@ def test_same_replies(served: Path, command: tuple[str, ...], shape: str) -> Non
 @pytest.mark.parametrize("library", ["there", "missing"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command))
 def test_same(tree: Path, command: tuple[str, ...], library: str) -> None:
-    """On the same files, which what the first has done is undone in between."""
+    """Both run on the same files; the first run's changes are undone before the second."""
     env = AHEAD if library == "there" else {"SYSCRIPT_AHEAD": "always"}
     saved = tree.parent / "saved"
     subprocess.run(["cp", "-a", tree, saved], check=True)
     plain, plain_after = run("plain", *command, cwd=tree), attributes(tree)
     if attributes(saved) != plain_after or command[0] in ("chmod", "chown", "chgrp"):
-        # In place, so that the order of the directories stays.
+        # In place: the order within directories must not change.
         subprocess.run(["cp", "-a", "--remove-destination", f"{saved}/.", tree], check=True)
         again = run("plain", *command, cwd=tree)
         subprocess.run(["cp", "-a", "--remove-destination", f"{saved}/.", tree], check=True)
@@ -112,7 +112,7 @@ def test_same(tree: Path, command: tuple[str, ...], library: str) -> None:
 def test_library_that_fails(
     tree: Path, unreliable: Path, good_calls: int, command: tuple[str, ...]
 ) -> None:
-    """In the middle of a directory, too: nothing is missed, nothing comes twice."""
+    """Failing in the middle of a directory, nothing is missed or found twice."""
     env = {
         **AHEAD,
         "LD_LIBRARY_PATH": str(unreliable),
@@ -121,7 +121,7 @@ def test_library_that_fails(
         "COUNT": str(tree.parent / "count"),
     }
     assert run("ahead", *command, cwd=tree, **env) == run("plain", *command, cwd=tree)
-    # It was asked, and the good library a few times for 2,000 files.
+    # The good library was called a few times for 2,000 files.
     calls = int((tree.parent / "count").read_text())
     assert 0 < calls <= min(good_calls + 1, 100)
 
@@ -136,7 +136,7 @@ def test_few_files_load_nothing(tree: Path, unreliable: Path) -> None:
 
 
 def test_ls_reads_on_in_the_middle(tree: Path, unreliable: Path) -> None:
-    """From the 600th entry of a directory on: none is missed, none comes twice."""
+    """From the 600th entry of a directory on, none is missed or listed twice."""
     count = tree.parent / "count"
     env = {
         "LD_LIBRARY_PATH": str(unreliable),
@@ -150,7 +150,7 @@ def test_ls_reads_on_in_the_middle(tree: Path, unreliable: Path) -> None:
 
 
 def test_ls_of_paths_that_are_too_long(tmp_path: Path) -> None:
-    """What is read with its directory has no path."""
+    """Attributes read together with their directory need no path."""
     names = ["d" * 100] * 40 + ["f" * 100]
     place = os.open(tmp_path, os.O_PATH)
     for name in names:
@@ -180,7 +180,7 @@ def test_ls_of_paths_that_are_too_long(tmp_path: Path) -> None:
 def test_names_that_are_too_long_for_dirent(
     tmp_path: Path, long_names: tuple[Path, int], command: tuple[str, ...]
 ) -> None:
-    """As vfat and FUSE have: they are not cut, and nothing next to them is written over."""
+    """Names as long as vfat and FUSE allow are not cut, and overwrite nothing."""
     library, length = long_names
     top = tmp_path / "tree"
     top.mkdir()
@@ -188,15 +188,15 @@ def test_names_that_are_too_long_for_dirent(
     status, out, err = run("ahead", *command, cwd=top, **env)
     assert status in (0, 1, 23)
     found = re.findall("x{250,}", out + err)
-    # Of a path that is longer than PATH_MAX rsync says nothing.
+    # For a path longer than PATH_MAX, rsync prints nothing.
     assert set(map(len, found)) == {length} or (command[0], length) == ("rsync", 4095)
 
 
 @pytest.mark.parametrize("what", ["changed", "removed"])
 def test_what_others_do_meanwhile_is_seen(tmp_path: Path, what: str) -> None:
-    """A second later, what is left of a directory is looked at anew."""
+    """After a second the rest of a directory is read again."""
     top = tmp_path / "tree"
-    # One of them comes after the directory, in whatever order they are.
+    # One of the files comes after the directory in any order.
     for name in ("first", "long", "last"):
         if name == "long":
             (top / name).mkdir(parents=True)
@@ -214,7 +214,7 @@ def test_what_others_do_meanwhile_is_seen(tmp_path: Path, what: str) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    # It waits for the pipe, which is full: in the directory, or at its end.
+    # It blocks on the full pipe, within the directory or at its end.
     time.sleep(1.5)
     for name in ("first", "last"):
         (top / name).write_text("new and longer") if what == "changed" else (top / name).unlink()
@@ -237,7 +237,7 @@ SHARED += [(0o755, "another", True)]
 def test_who_acts_looks_ahead_where_no_one_else_can(
     tmp_path: Path, unreliable: Path, program: str, mode: int, owner: str, shared: bool
 ) -> None:
-    """Others who may write there could replace a file that was read ahead by a link."""
+    """Users who may write there could replace a file that was read ahead by a link."""
     top, victim, count = (tmp_path / name for name in ("tree", "victim", "count"))
     top.mkdir()
     for n in range(20):
@@ -265,7 +265,7 @@ def test_who_acts_looks_ahead_where_no_one_else_can(
 
 
 def deep(top: Path) -> None:
-    """A directory below each directory, which a walk has open at the same time."""
+    """Nested directories, which a walk keeps open at the same time."""
     for level in range(12):
         top.mkdir()
         for n in range(3):
@@ -279,8 +279,10 @@ FEW += [("chmod", "-Rv", "u+w", "tree"), ("find", "tree", "-ls")]
 
 @pytest.mark.parametrize("command", FEW, ids=" ".join)
 def test_few_descriptors(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """However few: below a limit, or what others have left of a higher one.  With scripts
-    that take two descriptors each, and three."""
+    """However few descriptors are left: under a limit, or under a higher one partly used.
+
+    With scripts that take two descriptors each, and three.
+    """
     deep(tmp_path / "tree")
     for limit, taken in [*((n, 0) for n in range(4, 20)), *((100, n) for n in range(72, 96))]:
         taking = "".join(f"exec {fd}</dev/null; " for fd in range(99, 99 - taken, -1))
@@ -317,7 +319,7 @@ int syscript_probe(int backend) { return -1; }
     ids=lambda command: command[0],
 )
 def test_planted_library(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """A library planted in a directory that the program enters, where anybody may write."""
+    """A library planted in a world-writable directory that the program enters."""
     top = tmp_path / "tree"
     (top / "lib").mkdir(parents=True)
     source, loaded = tmp_path / "planted.c", tmp_path / "loaded"
@@ -330,7 +332,7 @@ def test_planted_library(tmp_path: Path, command: tuple[str, ...]) -> None:
         where = top if command[0] == "ls" else tmp_path
         run("ahead", *command, cwd=where, **env, LD_LIBRARY_PATH=path)
         assert not loaded.exists(), path
-    # One that others can write to.
+    # A library that others can write to.
     (top / "libsyscript.so.0").chmod(0o775)
     run("ahead", *command, cwd=tmp_path, **env, LD_LIBRARY_PATH=str(top))
     assert not loaded.exists()
@@ -343,7 +345,7 @@ def test_unreadable_directory() -> None:
     if os.geteuid():
         pytest.skip("as root only: for another account")
     seen = []
-    # Not below pytest's directory, which is root's alone.
+    # Not below pytest's directory, which only root can enter.
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         for part in ("open", "secret"):

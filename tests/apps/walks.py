@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Running programs that read ahead, and the same without."""
+"""Run programs that read ahead, and their plain versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from compounds import BUILD
 
 WALKS = BUILD / "walks"
-# Read ahead from the first entry on, by scripts in the process where there is no module.
+# Reads ahead from the first entry on; scripts run in the process without the module.
 AHEAD = {"SYSCRIPT_AHEAD": "always", "LD_LIBRARY_PATH": str(BUILD), "LC_ALL": "C"}
 
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The vsyscall page is not to be written.
+-- The vsyscall page cannot be written.
 -- expect: ok
 function run()
 	for i = 1, 100 do

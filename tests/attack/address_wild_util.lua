@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Addresses that are no user memory: an error from every function, no more.
+-- Addresses outside user memory: every function returns an error and does no harm.
 -- expect: ok
 local wild = { 0, 1, 8, 4095, -1, -8, -4096, 2 ^ 47, 2 ^ 47 - 1, 2 ^ 47 - 4096, 2 ^ 47 - 3, 2 ^ 48, 2 ^ 52, 2 ^ 53, -2 ^ 53,
 	-2130706432,		-- kernel text
@@ -26,7 +26,7 @@ function run()
 		end
 		n = n + 1
 	end
-	-- Hot, so that the compiled forms are tried too.
+	-- In hot loops, to run the compiled forms, too.
 	for i = 1, 300 do
 		assert(not pcall(util.peek, wild[i % #wild + 1], "u8"))
 		assert(not pcall(util.poke, wild[i % #wild + 1], "u8", 0))

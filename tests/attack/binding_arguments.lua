@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Bindings called with the wrong number of everything.
+-- Bindings called with wrong numbers and types of arguments.
 -- expect: ok
 -- Numbers that only LuaJIT has.
 local nan, half, huge = tonumber("nan"), tonumber("0.5"), tonumber("1e300")

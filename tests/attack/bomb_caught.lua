@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Running out of memory cannot be caught and repeated.
+-- A script cannot catch running out of memory and try again.
 -- expect: ENOBUFS
 -- confined: ETIME
 function run()

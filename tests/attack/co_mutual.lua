@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Coroutines that resume each other: an error, not a knot.
+-- Coroutines that resume each other get an error, not a hang.
 -- expect: ETIME
 function run()
 	local a, b

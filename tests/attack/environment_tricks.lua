@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The environments of built-in functions and of the main thread.
+-- Replaces the environments of built-in functions and of the main thread.
 -- expect: ok
 function run()
 	assert(not pcall(setfenv, string.rep, {}) and not pcall(setfenv, print, {}))

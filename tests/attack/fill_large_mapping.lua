@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Filling gigabytes page by page is run time as any other.
+-- Page faults on gigabytes of memory count against the time limit.
 -- expect: ETIME
 function run()
 	local size = 2 ^ 28

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0
 -- expect: ok
--- Everything but a packet socket, and all descriptors that the process has.
+-- Descriptors other than packet sockets, and all those of the process.
 local values = { -1, 0, 1, 2, 3, 2^31, 2^32, 2^53, -2^31, 0.5, 0/0, 1/0, "x", "0", {}, true, print }
 local function try(f, ...)
   local ok, message = pcall(f, ...)

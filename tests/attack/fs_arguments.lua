@@ -34,8 +34,8 @@ function run()
 	assert(fs.seek(d, fs.tell(d)) == 0)
 	assert(fs.tell(-1) == -errno.EBADF and fs.entries(-1, {}) == -errno.EBADF)
 	assert(fs.stat_files(d, b, 0) == 0)
-	-- One table for two columns, a table of another shape, a column that is
-	-- the table of columns itself.
+	-- One table for two columns, a table of another layout, a column that is the table of
+	-- columns itself.
 	local t = {}
 	assert(fs.entries(d, { name = t, size = t, dirname = t }) > 0)
 	local c = {}

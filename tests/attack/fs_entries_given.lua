@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- fs.stat_entries with what getdents64(2) writes, and with what it never does.
+-- fs.stat_entries with buffers as getdents64(2) writes them, and malformed ones.
 -- expect: ok
 local EFAULT, EINVAL = -errno.EFAULT, -errno.EINVAL
 local wild = { 0, 1, 4096, 2 ^ 47 - 4096, 2 ^ 47, 2 ^ 48, 2 ^ 53 }
@@ -43,7 +43,7 @@ function run()
 		assert(m >= n and all >= used)
 		same(used)
 	end
-	-- Part of them: what has room, what is whole.
+	-- As many as fit, and only complete entries.
 	local n, used, taken = fs.stat_entries(d, buf, 500, names, bytes)
 	assert(n > 0 and n < 4 and used <= 500 and taken < bytes)
 	assert(fs.stat_entries(d, buf, 10, names, bytes) <= 0)

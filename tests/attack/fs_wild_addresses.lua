@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The functions of fs with addresses and lengths that nothing has.
+-- The functions of fs with invalid addresses and lengths.
 -- expect: ok
 local FILE = 32
 local wild = { 0, 1, 4096, 2 ^ 47 - 4096, 2 ^ 47 - 1, 2 ^ 47, 2 ^ 48, 2 ^ 53, -1, -4096, -2 ^ 47, -2 ^ 53 }
@@ -18,7 +18,7 @@ function run()
 		assert(fs.read_files(d, a, 2 ^ 31 - 1) == EFAULT)
 		assert(fs.write_files(d, a, 1, const.O_CREAT) == EFAULT)
 		assert(fs.open_files(d, a, 1, 0) == EFAULT)
-		-- A good array, of which all points to nowhere.
+		-- A valid array whose elements are invalid pointers.
 		util.copyout({ a, a, a, 0 }, f, 4, "i8")
 		assert(fs.stat_files(d, f, 1) == 1)
 		assert(util.peek(f + 24, "i8") == EFAULT)
@@ -35,7 +35,7 @@ function run()
 			assert(util.peek(f + 24, "i8") == EFAULT)
 		end
 	end
-	-- A length that runs off the buffer: as much as has room, or an error.
+	-- A length beyond the buffer: as much as fits, or an error.
 	util.copyout({ path, zero, 2 ^ 53, 0 }, f, 4, "i8")
 	assert(fs.read_files(d, f, 1, const.O_DIRECTORY) == 1)
 	assert(util.peek(f + 24, "i8") == -errno.ENOTDIR)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Garbage with the collector off; the compiler may find that there is nothing to allocate.
+-- Garbage with the collector off; the compiler may eliminate the allocations.
 -- expect: ENOBUFS | ETIME
 function run()
 	collectgarbage("stop")

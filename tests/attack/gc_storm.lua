@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Full collections of a heap as large as it may be.
+-- Full collections of the largest possible heap.
 -- expect: ETIME
 -- memory-limit: 16384
 function run()

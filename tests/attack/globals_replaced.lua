@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- print() and the others live with what the script puts in their place.
+-- print() and other functions cope with globals that the script replaced.
 -- expect: error: 'tostring' must return a string
 function run()
 	tostring = function() return {} end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The compiler's switches in the script's own hands.
+-- The script controls the compiler's switches.
 -- expect: ok
 function run()
 	if not jit then return end

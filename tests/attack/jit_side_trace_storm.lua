@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- One loop with more exits than may have traces of their own.
+-- One loop with more exits than may have side traces.
 -- expect: ok | ETIME
 -- memory-limit: 8192
 -- time-limit: 5000

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Small traces by the thousand: machine code and trace numbers run out and are used anew.
+-- Thousands of small traces: machine code and trace numbers run out and are reused.
 -- expect: ok | ETIME
 -- memory-limit: 8192
 -- time-limit: 5000

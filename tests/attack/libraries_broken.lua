@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The script tears out what the engine might lean on.
+-- The script removes library functions that the engine might use.
 -- expect: error: attempt to call
 function run()
 	local keys, env = {}, _G

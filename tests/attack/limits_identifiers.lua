@@ -10,7 +10,7 @@ function run()
 	assert(loadstring("return [" .. ("="):rep(100000) .. "[x]" .. ("="):rep(100000) .. "]")() == "x")
 	assert(tonumber("0x" .. ("1"):rep(100000) .. "p-" .. ("9"):rep(10000)) ~= 5)
 	assert(tonumber(("z"):rep(10000), 36) ~= nil or true)
-	if tonumber("0.5") then -- else numbers are integers, and these are none
+	if tonumber("0.5") then -- otherwise all numbers are integers
 		assert(loadstring("return " .. ("9"):rep(100000))() == math.huge)
 		assert(loadstring("return 0." .. ("0"):rep(100000) .. "1")() == 0)
 		assert(tonumber(("1"):rep(100000)) == math.huge)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A large source compiled in one go: the parser is held to the time limit.
+-- A large source compiled at once: the time limit applies to the parser.
 -- expect: ETIME | ENOBUFS
 -- memory-limit: 16384
 -- time-limit: 5

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Nothing but a fast function in the loop.
+-- A loop of fast functions only.
 -- expect: ETIME
 function run()
 	local band = bit.band

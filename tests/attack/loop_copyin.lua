@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Tables that bindings make are garbage like others: collected in compiled loops as well.
+-- Tables created by bindings are garbage-collected, in compiled loops as well.
 -- expect: ETIME
 function run()
 	local addr = util.buffer(4096)

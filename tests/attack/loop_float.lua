@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Floating-point state in use when the limit strikes.
+-- Floating-point state is live when the limit is reached.
 -- expect: ETIME
 function run()
 	local x, y = 1.5, 0.25

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Loops of which each is short, but the nest is not.
+-- Nested loops, each short by itself.
 -- expect: ETIME
 function run()
 	local n = 0

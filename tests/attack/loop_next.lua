@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- next() fed with a table that keeps its only key.
+-- next() on a table that never loses its only key.
 -- expect: ETIME
 function run()
 	local t, k = { 1 }, nil

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Strings that bindings make are garbage like others.
+-- Strings created by bindings are garbage-collected.
 -- expect: ETIME
 function run()
 	local addr, n = util.buffer(8192), 0

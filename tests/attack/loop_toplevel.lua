@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The limit holds at registration as well.
+-- The time limit applies at registration, too.
 -- expect: ETIME
 while true do end
 function run() end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- There are no finalisers for scripts: nothing of theirs runs in the collector.
+-- Scripts have no finalisers: the collector runs no script code.
 -- expect: ok
 function run()
 	local ran = false

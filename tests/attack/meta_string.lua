@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The metatable of all strings, replaced under the libraries' feet.
+-- Replaces the metatable of all strings, which the libraries use.
 -- expect: ok
 -- confined: error: ^x$
 function run()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- tostring() within __tostring: the print() form enters the interpreter anew at each level.
+-- tostring() within __tostring: through print(), each level enters the interpreter again.
 -- expect: error: overflow | ENOBUFS
 -- memory-limit: 8192
 function run()

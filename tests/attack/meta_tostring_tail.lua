@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- No tail call: the caller's frame stays for the text of an error.
+-- Not a tail call: the caller's frame is kept for error messages.
 -- expect: error: stack overflow
 function run()
 	local t = setmetatable({}, {})

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What is no batch, no count and no flag; interpreted, and in a hot loop.
+-- Arguments that are not batches, counts or flags; interpreted, and in a hot loop.
 -- expect: ok
 -- engine: luajit
 local headers = util.buffer(64 * 64)
@@ -8,10 +8,10 @@ function run()
 	local m = net.messages(headers, 64)
 	for _, v in ipairs { 0 / 0, math.huge, 0.5, 2 ^ 54, -1, 65, 2 ^ 32, "x", {}, true, print } do
 		assert(not pcall(net.messages, headers, v), tostring(v))
-		-- -1 means all of them, to net.recv() only.
+		-- -1 means all messages, for net.recv() only.
 		assert(v == -1 or not pcall(net.recv, -1, m, v), tostring(v))
 		assert(not pcall(net.send, -1, headers, v), tostring(v))
-		-- As many as there are, up to 2^31 - 1.
+		-- Counts larger than the batch, up to 2^31 - 1.
 		assert(v == 65 or not pcall(net.accept, -1, headers, v), tostring(v))
 	end
 	for _, v in ipairs { "messages", {}, setmetatable({}, { __index = m }), print,

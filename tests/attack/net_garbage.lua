@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Batches by the thousand: they are garbage like all else.
+-- Thousands of batches: they are garbage-collected.
 -- expect: ok
 -- time-limit: 10000
 local headers = util.buffer(64 * 64)

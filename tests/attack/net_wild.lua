@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Arrays, buffers, names and lengths of messages that are no user memory.
+-- Arrays, buffers, names and lengths of messages outside user memory.
 -- expect: ok
 local wild = { 0, 1, 4095, -1, -64, -4096, 2 ^ 47, 2 ^ 47 - 64, 2 ^ 47 - 4096, 2 ^ 53, -2 ^ 53,
 	-2130706432, -0x778000000000, -1073741824, 2 ^ 46 + 4096 }
@@ -27,7 +27,7 @@ end
 
 local a, b
 
--- Something waits to be received each time.
+-- A message waits to be received each time.
 local function try()
 	syscall.write(b, "message", 7)
 	local ok, m = pcall(net.messages, headers, N)

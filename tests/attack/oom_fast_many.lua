@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Memory ends inside each fast function that allocates; caught, and tried again.
+-- Memory runs out inside each fast function that allocates; the script catches it and tries again.
 -- expect: ENOBUFS
 local byte, char, rep, reverse, lower = string.byte, string.char, string.rep, string.reverse, string.lower
 local fast = {

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Each pcall() catches the end of its loop and starts the next.
+-- A pcall() tries to catch the limit's error and to start the next loop.
 -- expect: ETIME
 function run()
 	local function loop() while true do end end

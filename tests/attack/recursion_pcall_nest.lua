@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A pcall at each level, and each level tries again when the one below has failed.
+-- A pcall at each level; each level retries when the level below fails.
 -- expect: ETIME | ENOBUFS | error: stack overflow
 -- memory-limit: 8192
 local function f()

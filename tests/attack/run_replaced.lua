@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A later run has no say over the call under way.
+-- Redefining run does not affect the current call.
 -- expect: ok
 function run()
 	run = nil

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Masked signals do not save a script from its time limit.
+-- Blocking signals does not protect a script from its time limit.
 -- expect: ETIME
 function run()
 	local set = util.buffer(8)

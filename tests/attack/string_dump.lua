@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- No way from a function to bytecode and back.
+-- A script cannot convert a function to bytecode and back.
 -- expect: ok
 function run()
 	if string.dump then

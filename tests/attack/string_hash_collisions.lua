@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Long strings that differ where a sparse hash does not look: chains in the string table.
+-- Long strings that a sparse hash cannot tell apart make long chains in the string table.
 -- expect: ETIME | ENOBUFS | ok
 -- memory-limit: 8192
 function run()

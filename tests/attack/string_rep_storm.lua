@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Large copies, each of which is over before a bytecode is reached.
+-- Large copies, each of which ends before the next bytecode.
 -- expect: ETIME
 -- memory-limit: 8192
 function run()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The functions under the tables, called with what is no table.
+-- Metamethods of the tables, called with arguments that are not tables.
 -- expect: ok | error: .
 function run()
 	for _, t in ipairs { syscall, errno, const } do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A Lua string where the kernel would write: refused, strings never change.
+-- A Lua string as an output buffer is refused: strings never change.
 -- expect: ok
 function run()
 	local s = ("x"):rep(100)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Path strings of every length, with zeros inside, at the end of the script's room.
+-- Path strings of every length, with embedded zeros, at the end of the script's scratch memory.
 -- expect: ok
 -- memory-limit: 8192
 function run()

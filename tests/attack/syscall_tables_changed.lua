@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The tables are the script's own: what it puts there does it no good.
+-- A script may change its tables of system calls, but gains nothing by it.
 -- expect: ok
 function run()
 	local getpid = syscall.getpid

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Empty strings joined for ever: no memory, only time.
+-- Endless concatenation of empty strings takes time, not memory.
 -- expect: ETIME
 -- memory-limit: 8192
 function run()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A fake length, as large as can be.
+-- A fake length, as large as possible.
 -- expect: ok | ETIME | ENOBUFS | error: .
 function run()
 	local t = setmetatable({}, { __len = function() return 2 ^ 53 end })

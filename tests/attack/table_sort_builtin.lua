@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- C functions as comparators: no bytecode runs between two of them.
+-- C functions as comparators: no bytecode runs between comparisons.
 -- expect: ETIME
 function run()
 	local t = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A tostring() that loops is held to the limit.
+-- The limit applies to a tostring() that loops.
 -- expect: ETIME
 function run()
 	tostring = function() while true do end end

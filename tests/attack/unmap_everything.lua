@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The script takes away its process's whole memory, the library's stack among it.
+-- The script unmaps all memory of its process, including the library's stack.
 -- expect: any
 -- backend: kernel
 function run()

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The script takes away the memory that its own strings go through.
+-- The script unmaps the scratch memory through which its strings are passed.
 -- expect: ok | error: . | signal
 function run()
 	local a = util.buffer(16)

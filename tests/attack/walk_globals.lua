@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Everything that can be reached from a script: nothing that leads outside.
+-- Walks everything reachable from a script: nothing leads outside.
 -- expect: ok
 function run()
 	local forbidden = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- A handler that fails, handled by itself.
+-- An error handler that fails, and handles its own error.
 -- expect: ETIME
 function run()
 	local function h() error("again") end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- The handler would run while the script is being ended.
+-- The error handler must not run when a limit ends the script.
 -- expect: ETIME
 function run()
 	local function loop() while true do end end

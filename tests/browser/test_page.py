@@ -19,10 +19,10 @@ sys.path.insert(0, str(ROOT / "tests" / "unit"))
 from traces import Writer, run  # noqa: E402
 
 BROWSER = shutil.which("chromium") or "chromium"
-# A browser's own sandbox needs namespaces; the page is ours.
+# The browser's sandbox needs namespaces; the page is our own.
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--mute-audio"]
 SIZE = "1200,1500"
-# What happens on the page is done by a script that the test adds.
+# A script added by the test acts on the page.
 ACTS = """{
 const before = graph.getAttribute("viewBox");
 const labels = [...graph.querySelectorAll("text")].map((one) => one.getBoundingClientRect().height);
@@ -49,7 +49,7 @@ document.body.dataset.seen = JSON.stringify({ before, zoomed, moved, shown, told
 }"""
 
 
-# Calls that a program makes now and then, each next to each.
+# Rare calls, each next to each other one.
 RARE = [
     "getuid",
     "geteuid",
@@ -124,9 +124,9 @@ def test_page_draws_zooms_and_tells(page: Path) -> None:
     assert len(scripts) >= 3
     assert (seen["rows"], seen["scripts"]) == (len(data["candidates"]), len(scripts))
     assert seen["inside"] and seen["apart"]
-    # Pixels: as other text, at the page's width.
+    # In pixels: no smaller than other text at the page's width.
     assert seen["smallest"] > 10
-    # Closer, the same place under the pointer; then to the left.
+    # Zooming in keeps the place under the pointer; then scrolling left.
     sizes = [list(map(float, seen[key].split())) for key in ("before", "zoomed", "moved")]
     assert sizes[1][2] < 0.6 * sizes[0][2]
     assert sizes[2][0] < sizes[1][0] and sizes[2][2] == sizes[1][2]
@@ -137,7 +137,7 @@ def test_page_draws_zooms_and_tells(page: Path) -> None:
 
 
 def test_page_as_it_looks(page: Path) -> None:
-    """A picture of it, in build/ to look at: neither empty nor of one colour."""
+    """A screenshot, kept in build/: neither empty nor of a single colour."""
     picture = BUILD / "tests" / "page.png"
     picture.parent.mkdir(parents=True, exist_ok=True)
     browse(page, f"--screenshot={picture}")

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults for clock.c and watchdog.c of engine/luajit/kernel, in the module as it is shipped:
- * kprobes on its functions.  A parameter turns each of them on.
+ * Injects faults into clock.c and watchdog.c of engine/luajit/kernel in the shipped module, by
+ * kprobes on its functions. A module parameter turns each fault on.
  *
- *   window_us  script code is entered so much later, after the run has asked whether
+ *   window_us  delays entering script code, after the run has asked whether
  *              the clock sees it
- *   hasty      the clock goes off at the first tick that finds no script code, not after
- *              some in a row
- *   blind      clock_watch() does nothing: no clock sees any run
- *   stolen_us  each tick comes so much later
+ *   hasty the clock stops at the first tick that finds no script code, not after several in a row
+ *   blind clock_watch() does nothing: no clock sees any run stolen_us delays each tick
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -23,7 +21,7 @@ static bool hasty, blind;
 module_param(hasty, bool, 0644);
 module_param(blind, bool, 0644);
 
-/* Interrupts are off: what comes meanwhile comes right after. */
+/* Interrupts are off: those pending arrive right after. */
 static void wait(uint us)
 {
 	while (us--)
@@ -36,7 +34,7 @@ static int enters(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* With it the probe is a breakpoint: a tick comes after it, not in it. */
+/* A post handler makes the probe a breakpoint: a tick comes after it, not within it. */
 static void entered(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -56,7 +54,7 @@ static noinline notrace void nothing(void)
 	barrier();
 }
 
-/* It is called instead. */
+/* Called instead of the probed function. */
 static int watches(struct kprobe *probe, struct pt_regs *regs)
 {
 	if (!READ_ONCE(blind))

@@ -39,7 +39,7 @@ class Channel:
 
 
 class Account:
-    """A process of a user, which runs body(channel, *args); killed at the end."""
+    """A user's process that runs body(channel, *args); killed at the end."""
 
     def __init__(self, uid: int, body: Callable[..., None], *args: object) -> None:
         here, there = socket.socketpair()
@@ -82,7 +82,7 @@ class Account:
 
 @contextmanager
 def accounts(many: int, body: Callable[..., None], *args: object) -> Iterator[list[Account]]:
-    """As many users, with a process of each."""
+    """Several users, with a process each."""
     started: list[Account] = []
     try:
         for n in range(many):
@@ -98,7 +98,7 @@ def may_lock(size: int) -> None:
 
 
 def status(name: str, pid: int | str = "self") -> int:
-    """Bytes, as an administrator sees them."""
+    """A field of /proc/PID/status in bytes, as the administrator sees it."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(f"{name}:"))
 
@@ -112,7 +112,7 @@ def in_memory() -> int:
 
 
 def code_of(pages: int, number: int = 0) -> bytes:
-    """An image whose code takes so many pages, or one less."""
+    """An image whose code takes this many pages, or one less."""
     adds = (pages * 4096 - 600) // 7
     return i.Image([i.movi(0, number) + i.alui("add", 0, 1000) * adds + i.EXIT]).pack()
 
@@ -125,7 +125,7 @@ def register(image: bytes, arena: Arena, **options: int) -> tuple[int, str]:
 
 
 def hold_arenas(channel: Channel, limit: int) -> None:
-    """Makes one more arena for each word that it reads."""
+    """Creates another arena for each word that it reads."""
     may_lock(limit)
     arenas = []
     while channel.hear() is not None:
@@ -135,7 +135,7 @@ def hold_arenas(channel: Channel, limit: int) -> None:
 
 
 def hold_huge(channel: Channel, limit: int) -> None:
-    """An arena in a huge page: what registering it says, what is pinned, and such pages."""
+    """Registers an arena in a huge page; reports the result, pinned memory and huge pages."""
     may_lock(limit)
     size = 2 << 20
     place = libc.mmap(None, 2 * size, 3, 0x22, -1, 0)
@@ -150,7 +150,7 @@ def hold_huge(channel: Channel, limit: int) -> None:
 
 
 def hold_code(channel: Channel) -> None:
-    """For each number of pages that it hears, an image of as many: 0 or -errno."""
+    """For each number of pages that it reads, registers such an image: 0 or -errno."""
     arena, number = Arena(), 0
     while (pages := channel.hear()) is not None:
         number += 1
@@ -160,7 +160,7 @@ def hold_code(channel: Channel) -> None:
 
 
 def hold_all_code(channel: Channel) -> None:
-    """When it hears a word, as much as there is, in pieces of all sizes: how many pages."""
+    """On each word, takes all code memory, in pieces of all sizes; reports the pages."""
     arena, held, number = Arena(), 0, 0
     channel.hear()
     for pages in (200, 128, 96, 64, 32, 16, 8, 4, 2, 1):
@@ -176,7 +176,7 @@ def hold_all_code(channel: Channel) -> None:
 
 
 def register_slowly(channel: Channel, size: int, limit: int) -> None:
-    """Much that has to be fetched first, and whose last page never arrives."""
+    """Registers a large image whose last page never arrives."""
     may_lock(limit)
     arena = Arena(size)
     watch_page(arena.address + size - 4096)
@@ -197,7 +197,7 @@ def keep_busy(channel: Channel, cpu: int) -> None:
 
 
 def watch_page(address: int) -> int:
-    """From now on who touches this page waits; where 6.1 pins it, they fail."""
+    """From now on an access to this page blocks; where 6.1 pins it, it fails."""
     fd = libc.syscall(323, os.O_CLOEXEC)
     assert fd >= 0, os.strerror(ctypes.get_errno())
     fcntl.ioctl(fd, 0xC018AA3F, bytearray((ctypes.c_uint64 * 3)(0xAA, 0, 0)))  # UFFDIO_API
@@ -207,7 +207,7 @@ def watch_page(address: int) -> int:
 
 @contextmanager
 def faults_for_all() -> Iterator[None]:
-    """userfaultfd(2) may be used by all, also for what the kernel touches."""
+    """Lets all users use userfaultfd(2), also for the kernel's accesses."""
     switch = Path("/proc/sys/vm/unprivileged_userfaultfd")
     before = switch.read_text()
     switch.write_text("1")
@@ -221,13 +221,13 @@ def faults_for_all() -> Iterator[None]:
 
 
 def interrupts(cpu: int) -> int:
-    """How many function calls this CPU has had of others."""
+    """Function-call interrupts that this CPU has received."""
     lines = Path("/proc/interrupts").read_text().splitlines()
     return next(int(line.split()[1 + cpu]) for line in lines if line.split()[0] == "CAL:")
 
 
 def pins_held() -> int:
-    """Pages that anybody holds pinned: what CPUs have counted is gathered first."""
+    """Pages pinned by all processes, after flushing the per-CPU counters."""
     Path("/proc/sys/vm/stat_refresh").write_text("1")
     counts = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
     return int(counts["nr_foll_pin_acquired"]) - int(counts["nr_foll_pin_released"])
@@ -235,7 +235,7 @@ def pins_held() -> int:
 
 @contextmanager
 def preemption(kind: str) -> Iterator[bool]:
-    """Whether the kernel preempts itself: none, voluntary or full."""
+    """The kernel's preemption mode: none, voluntary or full."""
     switch = Path("/sys/kernel/debug/sched/preempt")
     if not switch.exists():
         yield False

@@ -1,6 +1,6 @@
 -- Recursion through C functions, metamethods and coroutines, of every kind and mixed: results,
--- errors, yields, and what a function has half done when its frame on the C stack is left.
--- run(depth) prints the faults and returns their number; run(0) goes down until it overflows.
+-- errors, yields, and functions half done when their frame on the C stack is abandoned. run(depth)
+-- prints the faults and returns their number; run(0) recurses until it overflows.
 local kinds, names = {}, {}
 local descend
 
@@ -8,7 +8,7 @@ local function with(event, f)
   return setmetatable({}, { [event] = f })
 end
 
--- Each calls descend(n - 1) in its own way, and returns one more than that.
+-- Each calls descend(n - 1) in its own way, and returns one more than its result.
 local function binary(event, op)
   return function(n)
     local v
@@ -136,7 +136,7 @@ end
 for name in pairs(kinds) do names[#names + 1] = name end
 table.sort(names)
 
--- What is at the bottom, and which kinds lead there.
+-- The function at the bottom, and the kinds of recursion that lead there.
 local bottom, chosen = nil, names
 
 function descend(n)
@@ -175,7 +175,7 @@ local function errors(depth)
   bottom = function() return nil + 1 end
   local ok, e = xpcall(function() return descend(depth) end, function(e) return { e } end)
   check("handler", not ok and type(e) == "table" and tostring(e[1]):find("nil value"), e)
-  -- Some levels catch, and go on.
+  -- Some levels catch errors and continue.
   local caught = 0
   bottom = function() error({}) end
   chosen = { "index", "catch", "gsub", "sort" }
@@ -190,7 +190,7 @@ local function errors(depth)
   chosen = names
 end
 
--- Through what coroutines may yield across, at a depth that was left and at none.
+-- Through functions that coroutines may yield across, at abandoned depths and at depth 0.
 local function yields(depth)
   chosen = { "pcall", "index", "tostring", "xpcall", "iterator", "lt", "concat", "foreach", "move" }
   bottom = function() return coroutine.yield("first") + coroutine.yield("second") end
@@ -209,7 +209,7 @@ local function yields(depth)
   chosen = names
 end
 
--- A coroutine in each level, all waiting for the last one.
+-- A coroutine at each level, each waiting for the next.
 local function chain(depth)
   local first, seen, last
   local function level(n)
@@ -245,7 +245,7 @@ local function overflows()
   chosen = names
 end
 
--- While the script is loaded.
+-- Recursion while the script is being loaded.
 bottom, chosen = zero, { "pcall", "gsub", "sort", "resume" }
 check("loading", descend(1000) == 1000)
 chosen = names

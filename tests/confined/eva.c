@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verifier's decoder for Frama-C's Eva (make prove-c): any bytes, at the end of what
- * may be read.  It looks at 64 of them at most, so more make no difference.
+ * The verifier's decoder, for Frama-C's Eva (make prove-c): arbitrary bytes at the end of readable
+ * memory. The decoder reads at most 64 of them, so more would make no difference.
  */
 #include "../../engine/confined/arch/x86/verify_x86.c"
 
@@ -13,7 +13,7 @@ _Static_assert(sizeof(try) / sizeof(*try) < MOST && sizeof(gate_6_barrier) / siz
 static u8 bytes[MOST];
 static volatile u8 any;
 
-/* First bytes from @from to before @to. */
+/* Decodes first bytes from @from to before @to. */
 static void decode(u32 left, u32 from, u32 to)
 {
 	struct verify_insn in;
@@ -32,7 +32,7 @@ static void decode(u32 left, u32 from, u32 to)
 		verify_landing(bytes + MOST - left);
 }
 
-/* Rows are found by the first byte: so Eva has to know whose they are. */
+/* Rows are found by their first byte: Eva must know which rows are possible. */
 int main(void)
 {
 	u32 left, most, from, to;
@@ -40,7 +40,7 @@ int main(void)
 	for (from = 0; from <= 0xff; from = to) {
 		for (to = from + 1; to <= 0xff && !patterns[from].n && !patterns[to].n;)
 			to++;
-		/* Without a row it looks at 16 bytes. */
+		/* Without a row it reads 16 bytes. */
 		most = patterns[from].n ? MOST : 17;
 		for (left = 1; left <= most; left++)
 			decode(left, from, to);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Images that extend others: a program in one piece, and the same one in two."""
+"""Images that extend others: the same program as one image, and as two."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 KEY = 0x5BD1E995A7C15F39
 FRAME = 64
-# Of arenas whose programs are compared: what they compute may be of addresses.
+# Where arenas of compared programs are mapped: results may depend on addresses.
 PLACE = 0x200000000000
-# Runs are over when the fuel of as many looks at the clock has gone.
+# Runs stop after this many polls of the clock.
 POLLS = 20
 STATE = 0x4000
 
@@ -36,7 +36,7 @@ Function = Sequence[bytes | Call]
 
 
 def laid_out(functions: Sequence[Function], first: int) -> list[tuple[bytes, int]]:
-    """Functions @first and after as those of one image; those before are its base's."""
+    """Functions from @first on as one image; earlier ones belong to its base."""
     starts, at = [], 0
     for function in functions:
         starts.append(at)
@@ -56,7 +56,7 @@ def laid_out(functions: Sequence[Function], first: int) -> list[tuple[bytes, int
 
 
 def random_function(rng: random.Random, callees: int, entries: int) -> Function:
-    """Forward jumps only, which may lead to a call of one of the first @callees."""
+    """Only forward jumps, which may lead to a call of one of the first @callees."""
     n = rng.randrange(3, 40)
     parts: list[bytes | Call] = [step(rng, 0) for _ in range(2)]
     for _ in range(n):
@@ -64,7 +64,7 @@ def random_function(rng: random.Random, callees: int, entries: int) -> Function:
         if kind < 0.1:
             parts.append(Call(rng.randrange(callees)))
         elif kind < 0.2:
-            # One that is there, most of the time.
+            # Mostly a valid entry.
             parts += [i.alui("mod", 2, entries + 1), i.call_number(2)]
         elif kind < 0.25:
             parts += [i.alui("mod", 1, entries + 1), i.outside(i.CALL_TRY)]
@@ -74,7 +74,7 @@ def random_function(rng: random.Random, callees: int, entries: int) -> Function:
             parts.append(i.outside(i.SYSCALL + 39))
         else:
             parts.append(step(rng, 0))
-    # Less and less deep, whatever they call.
+    # The depth decreases, whatever the functions call.
     once = i.arena(9, STATE) + i.load(9, 9) + i.alui("add", 9, 1)
     once += i.jump_ifi("lt", 9, 60, 2) + i.movi(0, 1) + i.EXIT
     once += i.arena(0, STATE) + i.store(0, 0, 9)
@@ -83,7 +83,7 @@ def random_function(rng: random.Random, callees: int, entries: int) -> Function:
 
 @dataclass
 class Program:
-    """@functions, the first @split a base's; so are @table_split entries of the table."""
+    """The first @split of @functions are the base's, as are @table_split entries of the table."""
 
     functions: list[Function]
     split: int
@@ -118,7 +118,7 @@ def random_program(seed: int) -> Program:
     split = rng.randrange(1, n)
     entries = rng.randrange(1, 12)
     table_split = rng.randrange(entries + 1)
-    # A table's first entry is no function, wherever it lies.
+    # A table's first entry is not a function, wherever the table lies.
     table = [rng.randrange(split if at < table_split else n) for at in range(entries)]
     functions = [random_function(rng, split if f < split else n, entries) for f in range(n)]
     return Program(functions, split, table, table_split, rng.choice((0, 0, i.CHECKED)))
@@ -136,7 +136,7 @@ def extended(
 
 
 def run_extended(base: bytes, extension: bytes, *args: int, polls: int = POLLS) -> Result:
-    """In every way, and blinded; all have to agree."""
+    """Runs on each engine, and blinded; all results must agree."""
     results: list[Result] = []
     for key in (0, KEY):
         with extended(base, extension, key, place=PLACE) as machine:
@@ -151,7 +151,7 @@ def run_extended(base: bytes, extension: bytes, *args: int, polls: int = POLLS) 
 
 
 def compare(program: Program, *args: int) -> bool:
-    """In one piece as in two; False if it takes too long to say."""
+    """As one image and as two; False if a run takes too long to compare."""
     with Machine(program.whole(), place=PLACE) as machine:
         want = machine.run(*args, polls=POLLS)
     result = run_extended(program.base(), program.extension(), *args)

@@ -1,10 +1,10 @@
--- Every function of every library over a grid of arguments: its results, or its error.
--- run(0): a line for each function, with a sum of all that it said.  run(i): a line for each
--- call of function i.  The engines are to print the same but for what syscript(7) lists:
+-- Every library function over a grid of arguments: its results, or its error. run(0): a line for
+-- each function, with a checksum of its results. run(i): a line for each call of function i. The
+-- engines must print the same, except for the differences in syscript(7):
 -- tests/unit/test_lua_grid.py.
 local SKIP, CALLS = {}, {}
 
--- Arguments, as what they are called and what they are; tables and threads are made anew.
+-- Arguments as name and value; tables and threads are created afresh.
 local buffer = util.buffer(256)
 local long = ("abcdefghij"):rep(30)
 local marked = setmetatable({}, { __tostring = function() return "marked" end, __metatable = "locked" })
@@ -69,7 +69,7 @@ add("errno", "name", errno.name)
 for name in ("getuid lseek fsync openat read"):gmatch("%a+") do add("syscall", name, syscall[name]) end
 table.sort(names)
 
--- A call of its own in a function of its own: what compilers make of it.
+-- Each call in a function of its own, so that it is compiled.
 local sources = {
   [0] = "return function() local a, b, c, d = %s() return a, b, c, d end",
   "return function(x) local a, b, c, d = %s(x) return a, b, c, d end",
@@ -84,9 +84,9 @@ for _, name in ipairs(names) do
   end
 end
 
--- What may be called in this way, and with these.
+-- Which calls are allowed in this way, with these arguments.
 local function allowed(name, n, a, b, c, d)
-  -- LuaJIT's take what an earlier call has left on the stack.
+  -- LuaJIT's versions use values that an earlier call left on the stack.
   if n == 0 and (name == "math.floor" or name == "math.ceil") then return false end
   if a == buffer and (name:find("^util%.[hn]to") or not name:find("^util") and not name:find("^fs")) then
     return false
@@ -96,16 +96,16 @@ local function allowed(name, n, a, b, c, d)
 end
 
 local function is_large(n) return type(n) == "number" and (n >= 2 ^ 31 or n <= -2 ^ 31) end
--- They would take all time or memory, wherever they run.
+-- They would exhaust time or memory on any engine.
 SKIP["string.rep"] = function(s, n, sep) return is_large(n) and (tostring(s) .. tostring(sep)) ~= "" end
 SKIP["table.insert"] = function(_, n) return is_large(n) end
 SKIP["table.concat"] = function(_, _, i, j) return is_large(i) or is_large(j) end
 SKIP["table.move"] = function(_, a, b, c) return is_large(a) or is_large(b) or is_large(c) end
 SKIP["util.buffer"] = function(n) return type(n) == "number" and n > 1000 and n <= 2 ^ 20 end
--- Different in the manual's table: next() of what is no key, frames, settings of the collector.
+-- Documented differences: next() with an invalid key, frames, collector settings.
 SKIP.next = function(t, k) return type(t) == "table" and k == 0 end
 SKIP["net.frames"] = function() return true end
--- They are different from call to call, or change what the test is made of.
+-- Results vary from call to call, or the function changes the test itself.
 SKIP.gcinfo = function() return true end
 SKIP.collectgarbage = function(what) return what == nil end
 SKIP.setfenv = function(f) return type(f) ~= "function" and tonumber(f) end
@@ -132,8 +132,8 @@ local function show(v)
   return type(v) == "table" and "table" or (tostring(v):gsub("builtin#%d+", "0x0"))
 end
 
--- The manual lists this: functions that LuaJIT has in its own bytecode have other names and
--- places in errors, and take nil for no value.
+-- Documented: functions that LuaJIT implements in bytecode have other names and positions in
+-- errors, and accept nil for a missing argument.
 local function common(name, message)
   if not BYTECODE[name] or type(message) ~= "string" then return message end
   local arg, expected, got = message:match("bad argument #(%d) to '[^']*' %((%a+) expected, got ([%a ]+)%)$")
@@ -154,7 +154,7 @@ local function write(s)
   syscall.write(1, s, #s)
 end
 
--- Of all lists of arguments: calls f(description, n, a, b, c, d).
+-- Calls f(description, n, a, b, c, d) for all lists of arguments.
 local function grid(f)
   f("", 0)
   for i = 1, MOST[1] do f(VALUES[i][1], 1, VALUES[i][2]()) end
@@ -183,7 +183,7 @@ local function grid(f)
   end
 end
 
--- Both ways of calling: through pcall(), and as a script would.
+-- Both ways of calling: through pcall(), and as a script does.
 local function try(name, what, n, a, b, c, d, report)
   if not allowed(name, n, a, b, c, d) then return end
   local f, own = functions[name], CALLS[name][n]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Images by hand: include/uapi/syscript_image.h for Python."""
+"""Builds images by hand: include/uapi/syscript_image.h for Python."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def jump_ifi(op: str, dst: int, imm: int, off: int, wide: bool = True) -> bytes:
 
 
 def call(off: int) -> bytes:
-    """The function that starts @off instructions after the next one."""
+    """Calls the function that starts @off instructions after the next one."""
     return insn(JMP | 0x80, src=LOCAL, imm=off)
 
 
 def call_base(function: int) -> bytes:
-    """Function @function of the image's base."""
+    """Calls function @function of the image's base."""
     return insn(JMP | 0x80, src=BASE, imm=function)
 
 
@@ -115,7 +115,7 @@ EXIT = insn(JMP | 0x90)
 
 @dataclass
 class Image:
-    """Functions as their instructions; a function may be (instructions, frame)."""
+    """Functions as lists of instructions, or as (instructions, frame)."""
 
     functions: Sequence[bytes | tuple[bytes, int]]
     table: Sequence[int] = ()

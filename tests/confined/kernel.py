@@ -69,7 +69,7 @@ class Mapped(Arena):
         os.close(device)
 
     def populate(self, offset: int, n: int) -> int:
-        """As a write there would: 0 or errno."""
+        """Populates memory as a write would: 0 or errno."""
         failed = libc.madvise(self.address + offset, n, 23)  # MADV_POPULATE_WRITE
         return ctypes.get_errno() if failed else 0
 

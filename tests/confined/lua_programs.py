@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random programs in Lua, for comparing what is compiled with what is interpreted.
+"""Random Lua programs that compare compiled with interpreted execution.
 
-They end by themselves, print what they do, and fail now and then: what an error says is
-compared, too.
+They terminate, print what they do, and sometimes fail: error messages are compared, too.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Program:
     # -- Expressions -----------------------------------------------------------------
 
     def numeric(self, depth: int = 0) -> str:
-        """Mostly of integers, so that programs get on."""
+        """Mostly integers, so that most operations succeed."""
         if depth > 3 or self.random.random() < 0.3:
             return self.pick(self.name(), self.name(), self.number(), "up", "#t", "turns")
         one, two = self.numeric(depth + 1), self.numeric(depth + 1)
@@ -232,7 +231,7 @@ class Program:
         self.names.append(name)
         body = self.block(3)
         self.names = kept
-        # With other limits they might last.
+        # Other bounds could make the loop too long.
         return f"for {name} = {start}, {end}{step} do\nif often() then break end\n{body}\nend"
 
     SIMPLE = (assignment, assignment, assignments, local, elsewhere, elsewhere, shown, called)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the instructions in generated code do, by mnemonic, as capstone reads them.
+"""A model of the instructions in generated code, by mnemonic, as capstone decodes them.
 
-Written once, for two kinds of values: numbers, to compare with an emulator and with a
-processor, and z3's bit vectors, to prove something of all numbers.
+It works on two kinds of values: numbers, to compare with an emulator and with a processor, and z3's
+bit vectors, to prove statements about all numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ READER.detail = True
 
 
 class Number:
-    """A number of so many bits, with z3's operators."""
+    """A number of a given width, with z3's operators."""
 
     def __init__(self, value: int, bits: int) -> None:
         self.value = value & (1 << bits) - 1
@@ -137,7 +137,7 @@ def choose(when: Truth, a: Value, b: Value) -> Value:
 
 
 def divide(a: Value, b: Value, signed: bool) -> tuple[Value, Value]:
-    """Quotient and rest, toward 0; of anything by 0 nothing that matters."""
+    """Quotient and remainder, rounded toward 0; division by 0 gives an irrelevant value."""
     if isinstance(a, Number):
         if not signed:
             q, r = divmod(a.value, b.value or 1)
@@ -158,7 +158,7 @@ class Access:
 
 @dataclass
 class State:
-    """Registers, the four flags that conditions here look at, and what has happened."""
+    """Registers, the four flags that conditions read, and the events so far."""
 
     regs: list[Value]
     flags: dict[str, Truth]
@@ -197,14 +197,14 @@ def condition(state: State, name: str) -> Truth:
 
 
 class Operands:
-    """Reads and writes what an instruction names, once each."""
+    """Reads and writes an instruction's operands, each once."""
 
     def __init__(self, state: State, insn: capstone.CsInsn, constants: dict[str, Value]) -> None:
         self.state, self.insn, self.constants = state, insn, constants
         self.locked = insn.prefix[0] == x86.X86_PREFIX_LOCK
 
     def constant(self, value: int, name: str, bits: int) -> Value:
-        """In place of the one that is there, perhaps any other."""
+        """A symbolic constant in place of the given one."""
         if name in self.constants:
             return extract(self.constants[name], 0, bits)
         return const(self.state.regs[0], value, bits)
@@ -243,7 +243,7 @@ class Operands:
         self.write_register(*REGISTERS[self.insn.reg_name(operand.reg)], value)
 
     def write_register(self, reg: int, bits: int, value: Value) -> None:
-        """Writing 32 bits clears the upper ones; writing 8 or 16 keeps the others."""
+        """Writing 32 bits clears the upper half; writing 8 or 16 keeps the other bits."""
         regs = self.state.regs
         if bits < 32:
             value = concat(extract(regs[reg], bits, 64 - bits), value)
@@ -278,7 +278,7 @@ def do_logic(how: Callable[[Value, Value], Value], keep: bool = True) -> Callabl
         a, b = ops.read(0), ops.read(1)
         same = ops.insn.operands[0].type == ops.insn.operands[1].type == x86.X86_OP_REG
         same = same and ops.insn.operands[0].reg == ops.insn.operands[1].reg
-        # r ^ r is 0 whatever r is, which is why it may be done to what is the kernel's.
+        # r ^ r is 0 whatever r is, so it is allowed on kernel values.
         result = const(a, 0) if same and ops.insn.mnemonic == "xor" else how(a, b)
         s.set_flags(result, False, False)
         if keep:
@@ -301,14 +301,14 @@ def do_shift(how: Callable[[Value, Value], Value]) -> Callable:
         by = extend(extract(ops.read(1), 0, 8), a.size()) if a.size() > 8 else ops.read(1)
         by = by & const(a, a.size() - 1)
         ops.write(0, how(a, by))
-        s.flags = dict.fromkeys("cozs", False)  # depends on the count: none is looked at
+        s.flags = dict.fromkeys("cozs", False)  # depends on the count: no code reads them
         s.undefined |= set("cozs")
 
     return do
 
 
 def do_rol(s: State, ops: Operands) -> None:
-    """Around by a constant: two flags stay, and none is looked at."""
+    """Rotates by a constant: two flags stay, and no code reads the others."""
     a = ops.read(0)
     by = extend(extract(ops.read(1), 0, 8), a.size()) & const(a, a.size() - 1)
     back = (const(a, a.size()) - by) & const(a, a.size() - 1)
@@ -340,7 +340,7 @@ def do_xchg(_: State, ops: Operands) -> None:
 
 
 def do_cmpxchg(s: State, ops: Operands) -> None:
-    """The destination is written in any case."""
+    """The destination is always written."""
     there, new = ops.read(0), ops.read(1)
     bits = there.size()
     rax = extract(s.regs[RAX], 0, bits)
@@ -348,7 +348,7 @@ def do_cmpxchg(s: State, ops: Operands) -> None:
     overflow = and_(differ(negative(rax), negative(there)), differ(negative(rax), negative(result)))
     s.set_flags(result, below(rax, there), overflow)
     ops.write(0, choose(same, new, there))
-    # Where they are equal rax stays as it is, with its upper half.
+    # If equal, rax is unchanged, including its upper half.
     before = s.regs[RAX]
     ops.write_register(RAX, bits, there)
     s.regs[RAX] = choose(same, before, s.regs[RAX])
@@ -371,9 +371,9 @@ def do_pop(s: State, ops: Operands) -> None:
 def do_divide(signed: bool) -> Callable:
     """Traps unless the quotient fits.
 
-    Unsigned that is so if the upper half is less than the divisor.  With signs it is
-    said for what is extended from the lower half only, and then holds but for -1 (which
-    is too much by one case); prove.py has the reason.
+    Unsigned, it fits if the upper half is less than the divisor. Signed, only dividends
+    sign-extended from the lower half are modelled; their quotient fits except for division by -1 of
+    the lowest value. prove.py has the reason.
     """
 
     def do(s: State, ops: Operands) -> None:
@@ -389,7 +389,7 @@ def do_divide(signed: bool) -> Callable:
             if isinstance(low, Number):
                 quotient, rest = divide(concat(high, low), extend(by, 2 * bits), False)
                 quotient, rest = extract(quotient, 0, bits), extract(rest, 0, bits)
-            else:  # what they are does not matter to any claim
+            else:  # no claim depends on them
                 quotient, rest = z3.UDiv(low, by), z3.URem(low, by)
         ops.write_register(RAX, bits, quotient)
         ops.write_register(RDX, bits, rest)
@@ -454,6 +454,6 @@ def disassemble(code: bytes, at: int = 0) -> capstone.CsInsn | None:
 
 
 def execute(state: State, insn: capstone.CsInsn, constants: dict[str, Value] | None = None) -> None:
-    """Executes an instruction; @constants: values for "imm" and "disp" in place of its own."""
+    """Executes an instruction; @constants replace the values of its "imm" and "disp"."""
     name = insn.mnemonic.removeprefix("lock ")
     INSNS[name](state, Operands(state, insn, constants or {}))

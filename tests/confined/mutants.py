@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Builds the code generator with each fault of mutations.py, and asks the verifier.
+"""Builds the code generator with each fault of mutations.py; the verifier must refuse its code.
 
-Usage: mutants.py [EVERY]    only each EVERYth of them
+Usage: mutants.py [EVERY]    only every EVERYth fault
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def compile_rest(tmp: Path) -> list[Path]:
 
 
 def links_to_sources(tmp: Path) -> Path:
-    """The engine's folder again, of links, for sources to be replaced in."""
+    """A copy of the engine's folder as links, in which sources can be replaced."""
     for path in ENGINE.rglob("*.[chS]"):
         link = tmp / path.relative_to(ROOT)
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def build(sources: dict[str, str], rest: list[Path], tmp: Path) -> Path:
 
 
 def all_insns() -> bytes:
-    """What images by chance have seldom."""
+    """An image with instructions that random images rarely have."""
     code = b"".join(
         i.arena(1, 0x100) + i.load(2, 1) + i.alu(op, 2, 3, off)
         for op in ("div", "mod")
@@ -91,7 +91,7 @@ def all_insns() -> bytes:
     code += i.mov(5, 2) + i.alui("lsh", 5, 13) + i.alui("rsh", 2, 51) + i.alu("or", 2, 5)
     code += i.mov(5, 4) + i.alui("lsh", 5, 3) + i.alu("add", 5, 3) + i.load(5, 5, 8)
     code += i.load(5, 4, 8) + i.alu("add", 2, 5) + i.movi(5, 0)
-    # An address that a division comes between: it stays; it is read no more.
+    # An address used again after a division, and one that is not read afterwards.
     code += i.load(5, 4, 8) + i.alu("div", 2, 7) + i.load(5, 4, 16) + i.mov(2, 4)
     code += i.load(5, 3, 8) + i.alu("div", 2, 7) + i.load(5, 3, 16) + i.movi(3, 0)
     code += i.mov(1, 4) + i.load(5, 4, 8) + i.jump_ifi("ne", 5, 3, -3)
@@ -114,7 +114,7 @@ def corpus() -> list[bytes]:
 
 
 def refusals(images: list[bytes]) -> str:
-    """Why the verifier refuses one of them, or nothing."""
+    """The verifier's reason for refusing one of the images, or ""."""
     from confined.subject import Machine, RefusedError
 
     for image in images:
@@ -130,7 +130,7 @@ def refusals(images: list[bytes]) -> str:
 
 
 def differs() -> str:
-    """The first random image that machine code and interpreter do not run alike."""
+    """The first random image that machine code and interpreter run differently."""
     from confined.random_image import random_image
     from confined.subject import run_all
 
@@ -143,7 +143,7 @@ def differs() -> str:
 
 
 def judge(images: list[bytes], so: Path) -> str:
-    """In a process of its own: what it is, and why."""
+    """In a child process: the kind of the fault, and the evidence."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -167,7 +167,7 @@ def judge(images: list[bytes], so: Path) -> str:
 
 
 def images_by_child() -> list[bytes]:
-    """Made with the library as it is, which must not be loaded here."""
+    """Made with the unmodified library, which must not be loaded in this process."""
     code = "import pickle, sys; from confined.mutants import corpus; "
     code += "sys.stdout.buffer.write(pickle.dumps(corpus()))"
     result = subprocess.run(
@@ -181,7 +181,7 @@ def images_by_child() -> list[bytes]:
 
 
 def check(every: int) -> int:
-    """How many were not judged as the table has it."""
+    """The number of mutants whose verdict differs from the table."""
     sources = {name: (ENGINE / name).read_text() for name in JIT}
     images, wrong, count = images_by_child(), 0, 0
     with tempfile.TemporaryDirectory() as directory:

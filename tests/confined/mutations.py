@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Faults to plant in the code generator, jit.c and arch/x86/: what is written, and what instead.
+"""Faults to plant in the code generator, jit.c and arch/x86/: original text and replacement.
 
-BREAKS: code made with them may leave the arena, or otherwise break the invariant of
-verify_insn.h; the verifier has to refuse it.  WRONG: it stays in the arena, and computes
-something else, or says another place of an error; finding that is the fuzzer's work.
+BREAKS: the code may leave the arena or otherwise break the invariant of verify_insn.h; the verifier
+must refuse it. WRONG: the code stays in the arena but computes another result, or reports an error
+elsewhere; the fuzzer must find it.
 """
 
 BREAKS = [
@@ -88,7 +88,7 @@ BREAKS = [
         "return (struct amode){ BASE, NONE, g->known[reg] + off - 0x20000 };",
     ),
     ("g->known[insn->dst] = insn->imm;", "g->known[insn->dst] = insn->imm << 16;"),
-    # What is remembered of them
+    # What is recorded about registers
     (
         "\tforget_scratch(g);\n\tg->in_place = 0;\n\tg->flags_at = 0;\n"
         "\tfor (i = 0; i < INSN_R10; i++) {\n\t\tg->known[i] = UNKNOWN;\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One instruction, or a row of them, on the processor that this runs on: for prove.py,
- * which says what registers, flags and memory have to be afterwards.
+ * Runs one instruction, or a sequence, on this processor: prove.py compares the resulting
+ * registers, flags and memory with its model.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #define PUBLIC __attribute__((visibility("default")))
 #define PAGE 4096
 
-/* After the page with the code, at a distance that it knows. */
+/* Follows the page with the code, at a fixed distance. */
 struct data {
 	uint64_t in[16], out[16], flags, flags_out, saved;
 };
@@ -24,7 +24,7 @@ static uint8_t *put(uint8_t *p, const void *bytes, size_t n)
 	return p + n;
 }
 
-/* @op with @reg, or the rest of the opcode, and the word of struct data at @at. */
+/* @op with @reg, or the rest of the opcode; its operand is the word of struct data at @at. */
 static uint8_t *put_data(uint8_t *p, uint8_t rex, uint8_t op, unsigned int reg, size_t at)
 {
 	int32_t distance;
@@ -70,7 +70,7 @@ static void put_end(uint8_t *p)
 	put(p, restores, sizeof(restores));
 }
 
-/* Memory at @address, for instructions to use.  0, or -1. */
+/* Maps memory at @address for instructions to use. 0, or -1. */
 PUBLIC int native_map(uint64_t address, uint64_t size);
 int native_map(uint64_t address, uint64_t size)
 {
@@ -80,7 +80,7 @@ int native_map(uint64_t address, uint64_t size)
 	return p == (void *)address ? 0 : -1;
 }
 
-/* @regs, of which rsp has to be such memory, and @flags are changed.  0, or -1. */
+/* Updates @regs, whose rsp must point into such memory, and @flags. 0, or -1. */
 PUBLIC int native_run(const uint8_t *code, size_t len, uint64_t *regs, uint64_t *flags);
 int native_run(const uint8_t *code, size_t len, uint64_t *regs, uint64_t *flags)
 {

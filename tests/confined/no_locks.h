@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The library's locks, for programs of one thread that have no more of the library than
- * arena.c: there is nothing to keep out.
- */
+/* Empty locks, for single-threaded programs that link only arena.c of the library. */
 #include "user/lock.h"
 
 void lock_take(enum lock_id id)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Numbers of Lua on the confined engine (lib/lua-runtime/number.h), natively, against
- * this machine's doubles, the C library's text and CORE-MATH.
+ * Numbers of Lua on the confined engine (lib/lua-runtime/number.h), natively, compared with this
+ * machine's doubles, the C library's conversions and CORE-MATH.
  *
  * usage: numbers [ROUNDS [SEED]]
  */
@@ -51,7 +51,7 @@ static long n_of(double d)
 	return num_of_bits(bits_of(d));
 }
 
-/* Where rules change: zeros, infinities, what is next to an integer with its own word. */
+/* Edge cases: zeros, infinities, and neighbours of integers stored as such. */
 static const double edges[] = {
 	0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 2, 3, 0x1p51, -0x1p51, 0x1p51 - 1,
 	-0x1p51 - 1, 0x1p52 + 1, 0x1p53, 0x1p53 - 1, -0x1p53 + 1, 0x1p63, -0x1p63, 0x1p64,
@@ -95,7 +95,7 @@ static bool same(double a, double b)
 
 static void check(const char *what, double a, double b, long got, double expected)
 {
-	/* One number has one word. */
+	/* Each number has exactly one representation. */
 	bool canonical = got == n_of(d_of(got));
 
 	if ((canonical && same(d_of(got), expected)) || failures++ >= 20)
@@ -145,7 +145,7 @@ static void check_arithmetic(double a, double b)
 		check("to_bits", a, b, x, NAN);
 }
 
-/* Of any length, and as far from a number as may be: between two. */
+/* Numerals of any length, up to those exactly between two doubles. */
 static void check_parsing(double d)
 {
 	static char text[2400];
@@ -168,7 +168,7 @@ static void check_parsing(double d)
 		check_text("what is left", d, end, "");
 }
 
-/* But for %a with a precision, which LuaJIT rounds as nothing else. */
+/* Not %a with a precision, which LuaJIT rounds in a way of its own. */
 static void check_printing(double d)
 {
 	static const char conversions[] = "eEfFgG";
@@ -229,7 +229,7 @@ static void check_functions(double a, double b)
 	CHECK2(pow);
 }
 
-/* Powers whose value is exact, or the middle of two numbers. */
+/* Powers whose value is exact, or halfway between two doubles. */
 static void check_exact_powers(void)
 {
 	double root = (double)(draw() % 100000 + 1), a = root * root;

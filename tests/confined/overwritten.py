@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts that write over their own functions, tables and strings, before the library reads them.
+"""Scripts that overwrite their own functions, tables and strings before the library reads them.
 
 usage: overwritten.py FIRST LAST
 
-A script may poke anywhere in its arena, and in its process anyway; whatever it does there,
-the library's compiler of Lua goes on or gives up, in bounds and in time.  Each script of
-the seeds from FIRST to LAST - 1 is registered and called in a process of its own.  Prints
-how many were refused, ran and failed.
+A script may write anywhere in its arena and its process. Whatever it writes, the library's Lua
+compiler must succeed or give up, within bounds and time. Each script of the seeds from FIRST to
+LAST - 1 is registered and called in a process of its own. Prints how many scripts were refused, ran
+and failed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ENDS = {REFUSED: "refused", RAN: "ran", FAILED: "failed"}
 
 
 def script(seed: int) -> bytes:
-    """With addresses of something else, small numbers and random bits in some of its words."""
+    """Some words contain addresses of other objects, small numbers or random bits."""
     rng = random.Random(seed)
     words: list[int] = []
     for _ in range(rng.choice([1, 5, 30, 60])):

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The verifier's decoder and its step, to be called from prove.py.
- */
+/* The verifier's decoder and its step function, called from prove.py. */
 #include <stdint.h>
 #include <string.h>
 
@@ -14,9 +12,9 @@ struct found {
 	struct verify_insn in;
 };
 
-/* What stands where constants and displacements do, and after them. */
+/* Placeholder bytes for constants and displacements, and what follows them. */
 static const u8 tail[] = { 0x18, 0, 0, 0, 0x28, 0, 0, 0, 0, 0, 0, 0 };
-/* The same with the fields of struct machine that are looked at. */
+/* Offsets of the fields of struct machine that are checked. */
 static const u8 places[] = { 0, 8, 16, 24, 32, 40, 48, 56, 60, 64, 112, 120, 128, 136 };
 
 struct search {
@@ -37,7 +35,7 @@ static void try_bytes(struct search *s, const u8 *bytes)
 	s->n++;
 }
 
-/* Has @op, 0x100 for 0x0f, no ModRM byte?  What comes after it does not matter then. */
+/* Does @op (0x100: after 0x0f) have no ModRM byte? Then the bytes after it do not matter. */
 static bool is_whole(u32 op)
 {
 	return (op >= 0x50 && op < 0x60) || (op >= 0x70 && op < 0x80) ||
@@ -45,7 +43,7 @@ static bool is_whole(u32 op)
 	       (op >= 0x180 && op < 0x190) || (op >= 0x1c8 && op < 0x1d0);
 }
 
-/* All that can come after an opcode of which @at bytes are there. */
+/* Tries all continuations of an opcode of which @at bytes are set. */
 static void try_operands(struct search *s, u8 *bytes, u32 at)
 {
 	u32 modrm, sib, i;
@@ -61,7 +59,7 @@ static void try_operands(struct search *s, u8 *bytes, u32 at)
 				bytes[at + 1] = sib;
 			memcpy(bytes + end, tail, 16 - end < sizeof(tail) ? 16 - end : sizeof(tail));
 			try_bytes(s, bytes);
-			/* Fields, and the constants of divisions and landings. */
+			/* Fields, and the constants of divisions and landing pads. */
 			for (i = 0; modrm >= 0x40 && modrm < 0xc0 && (modrm & 7) == 1 &&
 				    i < sizeof(places); i++) {
 				bytes[end] = places[i];
@@ -76,7 +74,7 @@ static void try_operands(struct search *s, u8 *bytes, u32 at)
 	}
 }
 
-/* All single instructions that are accepted, but for the values of constants: how many. */
+/* Finds all accepted single instructions, regardless of constants; returns their number. */
 PUBLIC u32 prove_search(struct found *found, u32 most);
 u32 prove_search(struct found *found, u32 most)
 {
@@ -120,7 +118,7 @@ bool prove_decode(const u8 *bytes, u32 left, struct verify_insn *in)
 	return verify_decode(bytes, left, in);
 }
 
-/* The bytes of row @i, of which those above 0xff are not given; or NULL. */
+/* The bytes of row @i; values above 0xff are wildcards; NULL: no such row. */
 PUBLIC const u16 *prove_row(u32 i, u32 *len);
 const u16 *prove_row(u32 i, u32 *len)
 {
@@ -139,12 +137,12 @@ const u16 *prove_row(u32 i, u32 *len)
 /* -- What verify_step() makes of what is known ------------------------------------ */
 
 /**
- * struct transfer - for one instruction, whatever else is known
- * @need:   registers of which masked, by4, by8 have to be known
- * @deny:   those that may not be unset
- * @always: of which masked, by4, by8 are known afterwards, whatever was before
- * @kept:   of which they are where they were
- * @set:    registers that are no longer unset; @leaves: those that are, afterwards
+ * struct transfer - an instruction's effect on the verifier's knowledge
+ * @need:   registers whose masked, by4 or by8 must be known
+ * @deny:   registers that must not be unset
+ * @always: registers whose masked, by4 or by8 are known afterwards in any case
+ * @kept:   registers whose facts are unchanged
+ * @set:    registers no longer unset; @leaves: those unset afterwards
  * @depth:  words pushed, less those popped
  */
 struct transfer {
@@ -189,7 +187,9 @@ static void find_needs(u32 shift, const struct verify_insn *in, struct transfer 
 	}
 }
 
-/* Is it @t for any state, and no more accepted?  Each bit by itself, that is. */
+/*
+ * Does @t describe the instruction in every state, with nothing else accepted? Checked bit by bit.
+ */
 static bool is_regular(u32 shift, const struct verify_insn *in, const struct transfer *t)
 {
 	u32 n, i, seed = 1;
@@ -224,7 +224,7 @@ static bool is_regular(u32 shift, const struct verify_insn *in, const struct tra
 	return true;
 }
 
-/* Returns false where @in is refused whatever is known. */
+/* Returns false if @in is refused whatever is known. */
 PUBLIC bool prove_transfer(u32 shift, const struct verify_insn *in, struct transfer *t);
 bool prove_transfer(u32 shift, const struct verify_insn *in, struct transfer *t)
 {
@@ -251,8 +251,8 @@ bool prove_transfer(u32 shift, const struct verify_insn *in, struct transfer *t)
 }
 
 /*
- * How many of the 2^32 constants, by steps of @step and close to 2^n, are not accepted
- * as @low <= disp <= @high says.
+ * Counts constants, sampled by @step and near powers of two, whose acceptance differs from "@low <=
+ * disp <= @high".
  */
 PUBLIC u32 prove_range(u32 shift, const struct verify_insn *like, s64 low, s64 high, u32 step);
 u32 prove_range(u32 shift, const struct verify_insn *like, s64 low, s64 high, u32 step)
@@ -276,7 +276,7 @@ u32 prove_range(u32 shift, const struct verify_insn *like, s64 low, s64 high, u3
 	return wrong;
 }
 
-/* The same for what is said of @reg after an AND with a constant; bits 1, 2, 4. */
+/* The same for the facts about @reg after an AND with a constant; bits 1, 2, 4. */
 PUBLIC u32 prove_masks(u32 shift, u8 reg, u32 step);
 u32 prove_masks(u32 shift, u8 reg, u32 step)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Proves what docs/design/proof.md says of instructions: make prove.
+"""Proves the statements of docs/design/proof.md about instructions: make prove.
 
-The verifier itself is asked what it accepts and what it then knows (prove.c).
+It asks the verifier itself which instructions it accepts, and what it knows afterwards (prove.c).
 
   claims    for every accepted form of an instruction and every row of them, with all
             values of registers, constants and displacements (z3): what it does to the
@@ -15,8 +15,8 @@ The verifier itself is asked what it accepts and what it then knows (prove.c).
 
 Usage: prove.py [--known FILE] LIBRARY [PART...]
 
-LIBRARY: prove.c with verify_step.c, native.c.  FILE: what has been proven with another
-library, and is the same in this one, is not proven again; where there is none it is made.
+LIBRARY: prove.c with verify_step.c, native.c. FILE: a cache of facts proven with another library,
+which are not proven again if unchanged; created if missing.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Found(ctypes.Structure):
 
 
 def fields(of: ctypes.Structure | None) -> tuple | None:
-    """All that is in it, as something that has a hash."""
+    """All fields of a structure, as a hashable value."""
     if of is None:
         return None
     values = (getattr(of, name) for name, _ in of._fields_)
@@ -124,7 +124,7 @@ class Verifier:
             number += 1
 
     def is_known(self, *what: object) -> bool:
-        """Has it been proven with another library?  It is now, with this one, or will be."""
+        """Was it proven with another library? Records it for this one, too."""
         self.proven.add(what)
         return what in self.known
 
@@ -134,7 +134,7 @@ class Verifier:
         return insn if ok else None
 
     def transfer(self, shift: int, insn: Insn) -> Transfer | None:
-        """What becomes of what is known, as verify_step() has it; None if it is refused."""
+        """The new knowledge according to verify_step(); None if the instruction is refused."""
         transfer = Transfer()
         if not self.so.prove_transfer(shift, ctypes.byref(insn), ctypes.byref(transfer)):
             return None
@@ -201,7 +201,7 @@ def check_effects(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
     operand = operand_of(insn)
     if operand:
         check_memory(mine, insn, operand)
-    if insn.mnemonic in ("cdq", "cqo"):  # capstone has rax written, too
+    if insn.mnemonic in ("cdq", "cqo"):  # capstone also counts rax as written
         writes &= ~1
     if insn.mnemonic == "xor" and len({o.reg for o in insn.operands}) == 1:
         reads = 0
@@ -214,7 +214,7 @@ def check_effects(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
         assert mine.writes == (moved if mine.kind == POP else 0)
         assert mine.slots == (mine.kind == PUSH)
         return
-    if mine.arena:  # the address is the verifier's
+    if mine.arena:  # the verifier has checked the address
         reads &= ~(1 << BASE | (0 if mine.index == NO_INDEX else 1 << mine.index)) | mine.reads
     if operand and not mine.arena and insn.mnemonic != "lea":
         reads &= ~(1 << MACHINE)
@@ -229,7 +229,7 @@ def check_effects(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
 
 
 def check_field(mine: Insn, insn: capstone.CsInsn) -> None:
-    """What may be done with struct machine, said once more."""
+    """The permitted uses of struct machine, stated independently of the verifier."""
     if operand_of(insn) and not mine.arena and insn.mnemonic != "lea":
         assert insn.mnemonic in ("mov", "add", "sub") and insn.operands[0].size == 8
         assert insn.op_str.replace(" + riz", "").endswith(f", qword ptr [r9 + {USER:#x}]")
@@ -274,7 +274,7 @@ BEFORE = z3.BitVecs(NAMES, 64)
 SIZE, DISP, IMM64 = z3.BitVecs("size disp imm", 64)
 SHIFT = 16
 SHIFTS = range(16, 31)
-# The arena is where nothing wraps around, and at a page; its size is 2^16 to 2^30.
+# The arena is page-aligned and does not wrap around; its size is 2^16 to 2^30.
 SANE = z3.And(
     z3.UGE(BEFORE[BASE], 1 << 32),
     z3.ULE(BEFORE[BASE], -(1 << 32) % (1 << 64)),
@@ -295,12 +295,12 @@ def prove(name: str, claim: z3.BoolRef) -> None:
 
 
 def same(a: z3.ExprRef, b: z3.ExprRef) -> bool:
-    """As expressions; they may be equal all the same."""
+    """Equal as expressions; unequal ones may still have equal values."""
     return a.eq(b) or z3.simplify(a).eq(z3.simplify(b))
 
 
 def offset(a: z3.BitVecRef, b: z3.BitVecRef) -> int | None:
-    """How far @a is from @b, if that is a constant."""
+    """The distance of @a from @b, if it is a constant."""
     distance = z3.simplify(a - b)
     return distance.as_signed_long() if z3.is_bv_value(distance) else None
 
@@ -309,7 +309,7 @@ VARIABLES: dict[int, tuple[z3.ExprRef, frozenset[str]]] = {}
 
 
 def variables(expr: z3.ExprRef | bool) -> frozenset[str]:
-    """Names of all that @expr is made of."""
+    """Names of all variables in @expr."""
     if isinstance(expr, bool):
         return frozenset()
     if known := VARIABLES.get(expr.get_id()):
@@ -319,12 +319,12 @@ def variables(expr: z3.ExprRef | bool) -> frozenset[str]:
         found = frozenset(names)
     else:
         found = frozenset().union(*map(variables, expr.children()))
-    VARIABLES[expr.get_id()] = expr, found  # kept, so that its number stays its own
+    VARIABLES[expr.get_id()] = expr, found  # keep a reference, so that the ID is not reused
     return found
 
 
 class Memory:
-    """Loads return unknown values, because other threads write to the arena, too."""
+    """Loads return unknown values, because other threads may write to the arena."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -349,7 +349,7 @@ def names_of(registers: int) -> set[str]:
 
 
 def constants_of(insn: capstone.CsInsn) -> dict[str, z3.BitVecRef]:
-    """Any constant, any displacement that there is room for."""
+    """Symbolic constants and displacements of any encodable value."""
     constants = {}
     if insn.disp_size:
         bits = insn.disp_size * 8
@@ -361,7 +361,7 @@ def constants_of(insn: capstone.CsInsn) -> dict[str, z3.BitVecRef]:
 
 
 def prove_accesses(mine: Insn, before: State, after: State, disp: z3.BitVecRef) -> None:
-    """Accesses are where @mine allows them, and those of the arena are as declared."""
+    """Accesses are where @mine allows them, and arena accesses are as declared."""
     for access in after.accesses:
         address = access.address
         if mine.kind in (PUSH, POP):
@@ -386,7 +386,7 @@ LOADED = {f"loaded{n}" for n in range(1, 5)}
 
 
 def prove_registers(mine: Insn, after: State) -> set[int]:
-    """The instruction writes only registers that its table declares. Returns these."""
+    """The instruction writes only the registers that its table declares. Returns these."""
     written = {n for n in range(16) if not after.regs[n].eq(BEFORE[n])}
     moved = {STACK} if mine.kind in (PUSH, POP) else set()
     assert written <= {n for n in range(16) if mine.writes >> n & 1} | moved, "writes more"
@@ -404,7 +404,7 @@ def prove_registers(mine: Insn, after: State) -> set[int]:
 
 
 def prove_facts(mine: Insn, transfer: Transfer, after: State, written: set[int]) -> None:
-    """What is known afterwards is so, and what may have come from the kernel stays so."""
+    """The facts after the instruction are true, and kernel values stay marked as such."""
     assert not mine.reads & ~transfer.deny, "reads what may be the kernel's"
     assert mine.reads & SECRET == 0, "reads a secret"
     assert transfer.set & ~sum(1 << n for n in written) == 0, "is set without being written"
@@ -426,7 +426,7 @@ def prove_facts(mine: Insn, transfer: Transfer, after: State, written: set[int])
 
 
 def prove_mask(mine: Insn, result: z3.BitVecRef, before: z3.BitVecRef) -> None:
-    """Whatever the constant is, prove_masks() of prove.c says what of it is taken to hold."""
+    """The facts that prove_masks() of prove.c takes to hold are true for every constant."""
     bits = 8 if mine.len < 6 else 32
     low = model.extend(model.extract(IMM64, 0, bits), 32, True)
     prove(
@@ -439,12 +439,12 @@ def prove_mask(mine: Insn, result: z3.BitVecRef, before: z3.BitVecRef) -> None:
 
 
 def is_secret(mine: Insn) -> bool:
-    """Is its index what is never known to be masked?  prove_places() shows that it is not."""
+    """Is its index a register that is never masked? prove_places() shows that it is not."""
     return mine.arena and mine.index != NO_INDEX and bool(SECRET >> mine.index & 1)
 
 
 def prove_form(verifier: Verifier, code: bytes, mine: Insn) -> bool:
-    """Returns whether it is accepted anywhere."""
+    """Proves one form; returns whether it is accepted anywhere."""
     transfer = verifier.transfer(SHIFT, mine)
     if transfer is None or is_secret(mine):
         return False
@@ -468,7 +468,7 @@ def prove_form(verifier: Verifier, code: bytes, mine: Insn) -> bool:
 
 
 def limits(verifier: Verifier, shift: int, insn: Insn) -> tuple[int, int]:
-    """Which displacements are accepted: all from the first to the last."""
+    """The range of accepted displacements; all in between are accepted, too."""
 
     def accepts(disp: int) -> bool:
         insn.disp = disp
@@ -481,7 +481,7 @@ def limits(verifier: Verifier, shift: int, insn: Insn) -> tuple[int, int]:
 
 
 def edge(accepts: Callable[[int], bool], inside: int, outside: int) -> int:
-    """The last value that is accepted, from @inside to @outside."""
+    """The last accepted value between @inside and @outside."""
     assert accepts(inside)
     while abs(outside - inside) > 1:
         middle = (inside + outside) // 2
@@ -490,7 +490,7 @@ def edge(accepts: Callable[[int], bool], inside: int, outside: int) -> int:
 
 
 def prove_places(verifier: Verifier) -> None:
-    """Any access that prove_accesses() lets pass is in the arena and its guards."""
+    """Any access that prove_accesses() allows is within the arena and its guards."""
     prove_quotients()
     index = z3.BitVec("index", 64)
     for shift in SHIFTS:
@@ -529,7 +529,7 @@ def prove_claims(verifier: Verifier) -> None:
 
 
 class Names:
-    """New variables; those that begin with "kernel" must not leak."""
+    """Makes fresh variables; those whose name begins with "kernel" must not leak."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -540,7 +540,7 @@ class Names:
 
 
 class Words:
-    """The stack and struct machine, by the word."""
+    """The stack and struct machine, as words."""
 
     def __init__(self, other: Words | None = None) -> None:
         self.stack = dict(other.stack) if other else {}
@@ -570,7 +570,7 @@ class Words:
 
 
 class Way:
-    """A way through a row, up to some place in it."""
+    """A path through a row, up to some position."""
 
     def __init__(self, at: int, state: State, words: Words, given: list[z3.BoolRef]) -> None:
         self.at, self.words, self.given = at, words, given
@@ -584,11 +584,11 @@ class Way:
 
 
 class Row:
-    """All ways through a row of instructions, which leave it at its end only."""
+    """All paths through a row of instructions; a row is left only at its end."""
 
     def __init__(self, row: list[int], mine: Insn) -> None:
         self.row, self.mine, self.names = row, mine, Names()
-        # Where bytes are not given; a call goes far away.
+        # Wildcard bytes get a fixed value; a call's target is far away.
         self.code = bytes(0x11 if byte >= ANY else byte for byte in row)
         self.ends: list[Way] = []
         self.calls = 0
@@ -635,7 +635,7 @@ class Row:
     # What stubs.S and C keep, and whom they want what of.
 
     def call(self, way: Way, hole: int) -> bool:
-        """Returns whether it comes back."""
+        """Models a call; returns whether it comes back."""
         regs, kind = way.state.regs, self.mine.kind
         self.calls += 1
         assert hole in (TO, BARRIER) and regs[BASE].eq(BEFORE[BASE]), "r12"
@@ -644,7 +644,7 @@ class Row:
         if hole == BARRIER or kind == CHARGE:
             assert kind in (CHARGE, GATE) and regs[MACHINE].eq(BEFORE[MACHINE])
             return self.forget(way, SCRATCH, "kernel")
-        if kind in (ROOM, UNLESS):  # ends the run, and tells of r11 and perhaps r10
+        if kind in (ROOM, UNLESS):  # ends the run, and reports r11 and perhaps r10
             assert regs[MACHINE].eq(BEFORE[MACHINE]) and variables(regs[R11]) <= {"imm"}
             assert same(regs[R10], BEFORE[R10])
             return False
@@ -661,7 +661,7 @@ class Row:
         return True
 
     def call_c(self, way: Way) -> bool:
-        """r1 to r5 are the program's, and so is the sixth argument; C may change that."""
+        """r1 to r5 and the sixth argument belong to the program; C may change them."""
         regs, stack = way.state.regs, way.words.stack
         assert variables(regs[MACHINE]) == {f"machine_{RUN_AT}"}, "machine.run"
         for n in (RAX, model.RDI, model.RSI, model.RDX, RCX, model.R8):
@@ -675,7 +675,7 @@ class Row:
         return True
 
     def call_routine(self, way: Way) -> bool:
-        """What confined_throw takes off is there, from machine.try on."""
+        """From machine.try on, the stack has the words that confined_throw pops."""
         words = way.words
         saved = (f"machine_{TRY_SP}", "r15", "r14", "r13", "rbx", "rbp")
         for n, name in enumerate(saved):
@@ -690,17 +690,17 @@ class Row:
 
 
 FIELDS = {CHARGE: {FUEL}, GATE: {PC}, TRY: {TRY_SP}}
-# What flags tell of, but for registers that the row reads.
+# What the flags reveal, except about registers that the row reads.
 TOLD = {
     CHARGE: {f"machine_{FUEL}", "imm"},
     ROOM: {"rsp", f"machine_{NATIVE}"},
-    TRY: {"rsp"},  # that it is an address of the kernel's; none looks at its parity
+    TRY: {"rsp"},  # that it is a kernel address; no code reads its parity
     UNLESS: {f"machine_{LIMIT}", "imm"},
 }
 
 
 def prove_end(row: Row, way: Way, transfer: Transfer) -> int:
-    """Returns which registers are another one's value."""
+    """Returns the registers that hold a copy of another one."""
     mine, regs, words = row.mine, way.state.regs, way.words
     for n in (STACK, MACHINE, BASE):
         assert same(regs[n], BEFORE[n]), f"{NAMES[n]} is not kept"
@@ -726,11 +726,11 @@ def prove_end(row: Row, way: Way, transfer: Transfer) -> int:
 
 
 def prove_row(verifier: Verifier, bytes_: list[int]) -> int:
-    """Returns how many ways there are through it."""
+    """Returns the number of paths through a row."""
     code = bytes(0x11 if byte >= ANY else byte for byte in bytes_)
     mine = verifier.decode(code)
     assert mine and mine.len == len(code), code.hex(" ")
-    # Cut, it is at most its first instruction.
+    # Truncated, it decodes to its first instruction at most.
     cut = verifier.decode(code[:-1])
     assert not cut or cut.len == model.disassemble(code).size, f"{code.hex(' ')}: cut"
     if verifier.is_known("row", *bytes_, fields(mine), fields(verifier.transfer(SHIFT, mine))):
@@ -757,7 +757,7 @@ def prove_row(verifier: Verifier, bytes_: list[int]) -> int:
 
 
 def prove_charge(row: Row) -> None:
-    """Goes on where fuel is left, and after the call."""
+    """Continues if fuel is left, and after the call."""
     left = z3.BitVec(f"machine_{FUEL}", 64) - model.extend(model.extract(IMM64, 0, 32), 64, True)
     for way in row.ends:
         assert same(way.words.machine[FUEL], left), "fuel"
@@ -766,7 +766,7 @@ def prove_charge(row: Row) -> None:
 
 
 def prove_transfer_of_control(code: bytes, mine: Insn) -> int:
-    """A single instruction; followed by int3, unless control returns after it."""
+    """A single instruction; followed by int3 unless control returns after it."""
     insn = model.disassemble(code)
     assert insn.mnemonic == {JUMP: "jmp", CALL: "call", RETURN: "ret"}[mine.kind]
     assert mine.kind == RETURN or insn.operands[0].imm == mine.to
@@ -776,10 +776,10 @@ def prove_transfer_of_control(code: bytes, mine: Insn) -> int:
 
 
 def prove_quotients() -> None:
-    """Why a dividend of half as many bits as there is room for fits, but for 0 and -1.
+    """Why the quotient of a sign-extended dividend fits, except for divisors 0 and -1.
 
-    For 8 and 16 bits; the argument is the same for 32 and 64, for which z3 takes too
-    long: no quotient is further from 0 than its dividend, and only -1 turns the lowest.
+    For 8 and 16 bits; the argument is the same for 32 and 64, for which z3 takes too long: no
+    quotient is further from 0 than its dividend, and only -1 negates the lowest value.
     """
     for bits in (8, 16):
         low, by = z3.BitVecs("low by", bits)
@@ -823,7 +823,7 @@ class Processor:
 
 
 class Emulator:
-    """Unicorn, with no other memory than that; a code page is at CODE."""
+    """Unicorn, with only the given memory, and a code page at CODE."""
 
     REGS = tuple(getattr(uc, f"UC_X86_REG_{name.upper()}") for name in NAMES)
 
@@ -858,7 +858,7 @@ def pattern(address: int, size: int) -> bytes:
 
 
 class Concrete:
-    """Memory for the model: a pattern, and what has been stored since."""
+    """Memory for the model: a pattern, overlaid by stores."""
 
     def __init__(self) -> None:
         self.stored: dict[int, int] = {}
@@ -915,7 +915,7 @@ def run_model(code: bytes, regs: list[int], flags: int) -> tuple[State, Concrete
 
 
 def compare(where: Processor | Emulator, code: bytes, regs: list[int], flags: int) -> None:
-    """The model does what @where does, to registers, flags and memory around."""
+    """The model's registers, flags and memory equal those of @where."""
     state, memory = run_model(code, regs, flags)
     assert not any(state.traps)
     around = {at - 32 for at, _ in memory.places}
@@ -935,7 +935,7 @@ def compare(where: Processor | Emulator, code: bytes, regs: list[int], flags: in
 
 
 def branch_over(code: bytes) -> bytes:
-    """The branch, whose distance becomes that over an instruction that sets rax."""
+    """The branch, retargeted to skip one instruction that sets rax."""
     opcode = code[0] if code[0] != 0x0F else code[1] - 0x10
     return bytes((opcode, 7)) + bytes.fromhex("48 c7 c0 39 05 00 00")
 
@@ -969,7 +969,7 @@ class Comparison:
                 self.check(self.emulator, run, insn)
 
     def rows(self) -> int:
-        """Sequences without calls: divisions, and the entry."""
+        """Compares sequences without calls: divisions, and the entry."""
         rows = [bytes(r) for r in self.verifier.rows() if max(r) < ANY and r[0] != 0xC3]
         for row in rows:
             for n in range(ROW_STATES):

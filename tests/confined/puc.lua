@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What PUC's tests ask for and the guest has not, in front of each of them.
+-- Globals that PUC's tests need and the guest lacks; put before each test.
 _soft = true -- the tests' own word for slow machines
 math.mod = math.fmod
 os = { clock = function() return 0 end, setlocale = function() end }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""PUC's own tests for Lua 5.1, of which Debian has a copy in the sources of gopher-lua.
+"""PUC's own tests for Lua 5.1; Debian has them in the source package of gopher-lua.
 
-They are taken as they are, but for lines that need what the guest has not.
+They run unchanged, except for lines that need features the guest lacks.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def lines(first: int, last: int) -> list[int]:
     return list(range(first, last + 1))
 
 
-# By file: the lines that are not run.
+# Lines to skip, by file.
 LEFT_OUT = {
     "calls": [241],  # debug
     "closure": [277, 278, *lines(411, 422)],  # debug
     "constructs": [189],  # debug
-    "errors": [38, 111, *lines(150, 168), 196],  # LuaJIT's text, and names; io, debug
+    "errors": [38, 111, *lines(150, 168), 196],  # LuaJIT's messages and names; io, debug
     "events": lines(330, 357),  # debug
     "gc": [*lines(203, 256), *lines(286, 310)],  # finalisers
     "literals": [112],  # debug
@@ -38,7 +38,7 @@ LEFT_OUT = {
     "vararg": [*lines(5, 10), *lines(24, 26), *lines(47, 48)],  # LuaJIT has no hidden arg
 }
 
-# Lines without what these need of debug, and some of thousands of combinations.
+# Replacements for lines that need debug, and for loops over thousands of combinations.
 REPLACED = {
     "constructs": {238: "until i == c or i == 500"},
     "errors": {142: "function y () C=C+1; y() end"},
@@ -50,7 +50,7 @@ LIMITS = ["--time-limit", PATIENCE, "--memory-limit", "8192"]
 
 
 def script(name: str) -> str:
-    """A test as a script for the guest; what is left out leaves its line."""
+    """A test as a script for the guest; skipped lines become empty, to keep line numbers."""
     text = (SOURCE / f"{name}.lua").read_bytes().decode("latin-1").splitlines()
     for number in LEFT_OUT[name]:
         text[number - 1] = ""

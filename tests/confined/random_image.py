@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs by chance: what they do does not matter, but that it is always the same."""
+"""Random programs: their results do not matter, but must be deterministic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arithmetic(rng: random.Random) -> bytes:
 
 
 def memory(rng: random.Random) -> bytes:
-    """Wild addresses and those of the arena and the frame; never near its end."""
+    """Wild addresses, and addresses of the arena and the frame except near the frame's end."""
     size, off = rng.choice(WIDTHS), rng.randrange(-0x8000, 0x7FF8)
     if rng.random() < 0.3:
         size, off, base = 8, rng.randrange(-8, 0) * 8, 10
@@ -45,7 +45,7 @@ def address(rng: random.Random) -> bytes:
 
 
 def row(rng: random.Random) -> bytes:
-    """What the code generator makes one of, or nearly; with what is read again, or not."""
+    """Sequences that the code generator fuses, or nearly; with values read later, or not."""
     a, b, c = (rng.randrange(9) for _ in range(3))
     wide, n = rng.random() < 0.5, rng.randrange(1, 32)
     rest = (64 if wide else 32) - n
@@ -70,7 +70,7 @@ def row(rng: random.Random) -> bytes:
 
 
 def step(rng: random.Random, left: int) -> bytes:
-    """Jumps go forward, to one of the @left steps that follow."""
+    """Jumps go forward, to one of the next @left steps."""
     kind = rng.random()
     if kind < 0.45:
         return arithmetic(rng)

@@ -3,8 +3,7 @@
 
 usage: small_scripts.py N BACKEND
 
-Prints how many of them are in the kernel, and how many KiB each adds to this process's
-memory.
+Prints how many run in the kernel, and how many KiB each adds to this process's memory.
 """
 
 from __future__ import annotations

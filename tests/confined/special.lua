@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What is special about Lua in the confined engine; ends with 0 results.
+-- Features of Lua specific to the confined engine; run() returns 0 results if all work.
 local function fails(text, f, ...)
 	local fine, message = pcall(f, ...)
 	message = tostring(message):gsub("^[^:]*:%d+: ", "")
@@ -8,7 +8,7 @@ local function fails(text, f, ...)
 	end
 end
 
--- Numbers at the end of those that have a word of their own, and where doubles begin.
+-- Numbers at the ends of the range of inline integers, and where doubles begin.
 local function numbers()
 	local edge = 2 ^ 51
 	assert(edge - 1 + 1 == edge and -edge - 1 + 1 == -edge and edge * 2 == 2 ^ 52)
@@ -64,7 +64,7 @@ local function calls()
 	assert(syscall.getpid() == syscall.gettid())
 end
 
--- Caught or not, errors leave nothing behind; coroutines and C calls nest.
+-- Errors, caught or not, leave nothing behind; coroutines and C calls nest.
 local function errors()
 	for _ = 1, 1000 do
 		assert(not pcall(error, {}))
@@ -80,7 +80,7 @@ local function errors()
 	assert(not loadstring("\27Lua") and not pcall(string.dump, fails))
 end
 
--- All that is freed can be had again, in other sizes.
+-- Freed memory can be allocated again, in other sizes.
 local function allocator()
 	for size = 1, 16 do
 		local t = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs of Lua that a limit or a signal ends, whatever they are at: the script stays.
+"""Lua runs ended by a limit or a signal at any point: the script stays usable.
 
 usage: stopped.py: in the kernel, as an ordinary process of its own
 """
@@ -46,7 +46,7 @@ LOOPS = {
     "memory": "while true do local t = {} for i = 1, 99 do t[i] = {} end end",
 }
 
-# What calls have left is there: one entry more each time.
+# Globals set by earlier calls persist: one more entry each time.
 SCRIPT = """
 local kept, getppid, lseek = {}, syscall.getppid, syscall.lseek
 function run(stop)
@@ -61,13 +61,13 @@ end
 
 
 def outcomes(library: Library, loop: str, backend: int, why: int) -> list[tuple[int, int, str]]:
-    """The results of two calls that end for @why, each followed by one that does not loop."""
+    """The results of two calls that end for @why, each followed by a call that does not loop."""
     options = {"backend": backend, "engine": CONFINED, "memory": 4 << 20}
     if why == errno.ETIMEDOUT:
         options["wall_limit_ns"] = LIMITS[why] * MS
     else:
         options["grace_ns"] = LIMITS[why] * MS
-    # It may take longer than that, on a busy machine.
+    # On a busy machine the wait may take longer.
     for _ in range(9):
         fd, text = library.register(SCRIPT.encode() % loop.encode(), **options)
         if fd != -errno.ETIMEDOUT:
@@ -92,7 +92,7 @@ def expected(why: int) -> list[tuple[int, int, str]]:
 
 
 def seen(library: Library, loop: str, backend: int, why: int) -> list[tuple[int, int, str]]:
-    """outcomes(), unless others had the CPU in one of the calls that do not loop."""
+    """outcomes(), retried if other tasks had the CPU during a call that does not loop."""
     for _ in range(3):
         found = outcomes(library, loop, backend, why)
         if found == expected(why):
@@ -103,7 +103,7 @@ def seen(library: Library, loop: str, backend: int, why: int) -> list[tuple[int,
 def main() -> None:
     library = Library()
     signal.signal(signal.SIGALRM, lambda *_: None)
-    # A few: the others are no different there, and emulation is slow.
+    # Only a few cases: the others do not differ there, and emulation is slow.
     cases = [(errno.EINTR, name) for name in ("loop", "system calls", "caught", "coroutine")]
     for why, name in cases:
         found = seen(library, LOOPS[name], KERNEL, why)

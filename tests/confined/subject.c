@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The confined engine in a process, for tests in Python (subject.py): images are
- * run by the interpreter or as machine code, and system calls are only noted.
+ * The confined engine in a process, for tests in Python (subject.py): runs images in the
+ * interpreter or as machine code, and only records system calls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +21,15 @@ struct call {
 };
 
 struct subject {
-	const struct subject *base;	/* that it extends, or NULL */
+	const struct subject *base;	/* the image that it extends, or NULL */
 	void *image;
 	struct checked checked;
 	struct jit jit;
 	struct code code;
 	char *arena;
 	struct machine machine;
-	u32 polls;		/* until the run is stopped */
-	const unsigned long *flags;	/* without which there are none */
+	u32 polls;		/* left until the run is stopped */
+	const unsigned long *flags;	/* flags that gate polling, or NULL */
 	u32 ncalls;
 	struct call calls[CALLS_MAX];
 	u64 result;		/* of the next call */
@@ -44,7 +44,7 @@ void machine_poll(struct machine *machine)
 		machine->end = MACHINE_STOP;
 }
 
-/* All of the stack has its memory. */
+/* The whole stack is populated already. */
 void machine_stack(struct machine *machine, u32 frame)
 {
 	(void)frame;
@@ -81,7 +81,7 @@ PUBLIC void subject_free(struct subject *m)
 	free(m);
 }
 
-/* Gates of up to six arguments, only to be read, not run. */
+/* System call gates of up to six arguments: code to verify, not to run. */
 #define GATES		7
 static const u8 gates[GATES];
 
@@ -97,7 +97,7 @@ static int gate_args(u64 address)
 	return args < GATES ? (int)args : -1;
 }
 
-/* An arena at @place, NULL for anywhere. */
+/* Maps an arena at @place; NULL: anywhere. */
 static char *map_arena(void *place, u32 shift)
 {
 	void *arena;
@@ -109,7 +109,10 @@ static char *map_arena(void *place, u32 shift)
 	return arena == MAP_FAILED ? NULL : arena;
 }
 
-/* With its arena at @place, NULL for anywhere.  Returns NULL with the text in @error. */
+/*
+ * Loads an image, with its arena at @place (NULL: anywhere). Returns NULL, with the message in
+ * @error.
+ */
 PUBLIC struct subject *subject_load(const void *image, size_t len, const struct subject *base,
 				    void *place, u64 key, int with_gates, char *error,
 				    size_t error_len);
@@ -127,7 +130,7 @@ struct subject *subject_load(const void *image, size_t len, const struct subject
 		.gate = with_gates ? find_gate : NULL, .gate_args = gate_args,
 		.barrier = with_gates > 1,
 	};
-	/* Exactly as long, for memory checkers. */
+	/* Exactly this long, so that memory checkers notice overruns. */
 	m->image = malloc(len ?: 1);
 	memcpy(m->image, image, len);
 	if (image_check(m->image, len, context, base ? base->checked.image : NULL, &m->checked,
@@ -146,7 +149,7 @@ struct subject *subject_load(const void *image, size_t len, const struct subject
 	return m;
 }
 
-/* Where it belongs; in place of one that is there. */
+/* Inserts a label in order, replacing one at the same place. */
 static void add_label(struct jit *jit, const struct verify_label *label)
 {
 	u32 i = jit->nlabels;
@@ -160,8 +163,8 @@ static void add_label(struct jit *jit, const struct verify_label *label)
 }
 
 /*
- * What the verifier says of @code, as many bytes as were generated, in their place,
- * with @n more @labels: 0, or -errno with the reason in @error.
+ * Verifies @code in place of the generated code, which has the same length, with @n additional
+ * @labels: 0, or -errno with the reason in @error.
  */
 PUBLIC int subject_verify(struct subject *m, const u8 *code, const struct verify_label *labels,
 			  u32 n, char *error, size_t error_len);
@@ -215,14 +218,14 @@ char *subject_arena(struct subject *m)
 	return m->arena;
 }
 
-/* How many calls of machine_poll() were left at the end of the run. */
+/* The calls of machine_poll() left at the end of the run. */
 PUBLIC u32 subject_polls(struct subject *m);
 u32 subject_polls(struct subject *m)
 {
 	return m->polls;
 }
 
-/* From now on machine_poll() is only called if bit 0 is set @at there in the arena. */
+/* From now on machine_poll() is called only if bit 0 is set at offset @at in the arena. */
 PUBLIC void subject_watch(struct subject *m, u32 at);
 void subject_watch(struct subject *m, u32 at)
 {
@@ -255,7 +258,7 @@ void subject_text(struct subject *m, char *text, size_t len)
 	machine_text(&m->machine, text, len);
 }
 
-/* Where the engine's own code is, for those who read what calls it. */
+/* The address of an engine stub, for tests that inspect calls of it. */
 PUBLIC const void *subject_stub(int which);
 const void *subject_stub(int which)
 {

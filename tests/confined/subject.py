@@ -77,7 +77,7 @@ class Code(ctypes.Structure):
 
 
 class RefusedError(Exception):
-    """The checker's text."""
+    """The checker's message."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ SO = library() if LIBRARY.exists() else None
 
 
 class Machine:
-    """An image that has been accepted."""
+    """An accepted image."""
 
     def __init__(
         self,
@@ -133,8 +133,10 @@ class Machine:
         base: Machine | None = None,
         place: int = 0,
     ) -> None:
-        """@gates: 1 with gates for system calls, 2 and barriers; not to be run.  4: atomic.
-        @place: of the arena, 0 for anywhere."""
+        """@gates: 1 with gates for system calls, 2 and barriers; do not run it. 4: atomic.
+
+        @place: address of the arena, 0 for anywhere.
+        """
         error = ctypes.create_string_buffer(256)
         self.base = base
         self.handle = SO.subject_load(
@@ -162,7 +164,7 @@ class Machine:
         return [int.from_bytes(data[i * size : i * size + size], "little") for i in range(n)]
 
     def code(self) -> tuple[int, bytes]:
-        """The address at which the machine code runs, and the code."""
+        """The address of the machine code, and the code."""
         code = SO.subject_code(self.handle).contents
         return code.exec, ctypes.string_at(code.exec, code.size)
 
@@ -171,17 +173,17 @@ class Machine:
         return SO.subject_charges(self.handle)[:n]
 
     def watch(self, offset: int) -> None:
-        """Looks at the clock only if the word at @offset in the arena is odd."""
+        """Polls the clock only if the word at @offset in the arena is odd."""
         SO.subject_watch(self.handle, offset)
 
     def looks(self, *args: int, how: str = "machine code", limit: int = 1 << 20) -> int:
-        """How often a run looks at the clock."""
+        """How often a run polls the clock."""
         result = self.run(*args, how=how, polls=limit)
         assert result.end == DONE, result
         return limit - SO.subject_polls(self.handle)
 
     def verify(self, code: bytes, labels: Sequence[Label] = ()) -> str:
-        """Why the verifier refuses @code in the machine code's place; or nothing."""
+        """The verifier's reason to refuse @code in place of the machine code, or ""."""
         error = ctypes.create_string_buffer(256)
         more = (Label * len(labels))(*labels)
         result = SO.subject_verify(self.handle, code, more, len(more), error, len(error))
@@ -191,7 +193,7 @@ class Machine:
     def run(
         self, *args: int, how: str = "machine code", polls: int = 100, result: int = 0
     ) -> Result:
-        """Calls return @result; the run is stopped at its (@polls + 1)th look at the clock."""
+        """System calls return @result; the run stops at its (@polls + 1)th poll of the clock."""
         values = (ctypes.c_uint64 * 5)(*(a & MASK for a in args))
         n = ctypes.c_uint32()
         SO.subject_calls(self.handle, n, result & MASK)
@@ -209,7 +211,7 @@ class Machine:
 
 
 def run_in_kernel(image: bytes, machine: Machine, args: tuple[int, ...]) -> Result:
-    """As Machine.run(), where system calls would be made: so none, please."""
+    """Like Machine.run(), in the kernel; the image must make no system calls."""
     lib = Library()
     fd, text = lib.register(image, engine=1, shared=machine.address, shared_len=machine.size)
     assert fd >= 0, text
@@ -221,7 +223,7 @@ def run_in_kernel(image: bytes, machine: Machine, args: tuple[int, ...]) -> Resu
 
 
 def check_kernel(image: bytes, args: tuple[int, ...]) -> None:
-    """As the interpreter has it, with the same arena afterwards."""
+    """The kernel gives the interpreter's results, with the same arena afterwards."""
     with Machine(image) as machine:
         want = machine.run(*args, how="interpreted")
         arena = bytes(machine.arena)
@@ -235,7 +237,7 @@ def check_kernel(image: bytes, args: tuple[int, ...]) -> None:
 
 
 def run_all(image: bytes, *args: int, polls: int = 100, result: int = 0) -> Result:
-    """Runs @image in every way, and blinded; all have to agree.  So does the kernel."""
+    """Runs @image on each engine, and blinded, and in the kernel; all must agree."""
     results = []
     for key in (0, 0x5BD1E995A7C15F39):
         with Machine(image, key) as machine:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What is trusted where strangers may run compounds, in lines: make trusted.
+"""Counts the lines of code that must be trusted if strangers may run compounds: make trusted.
 
-docs/design/proof.md has the table, in hundreds; test_confined_trusted.py compares it, and
-that no source of the module is in none of these lists.
+docs/design/proof.md has the table, in hundreds of lines; test_confined_trusted.py compares it, and
+checks that each source of the module is in one of the lists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFINED = "engine/confined/"
 PARTS = {
     "the verifier": ["engine/confined/verify*", "engine/confined/arch/*/verify*"],
-    # Not for what it generates; for what it writes meanwhile.
+    # The code it generates is not trusted; its own memory accesses are.
     "the code generator": [
         *(CONFINED + name for name in ("arch/*/jit*", "arch/*/emit*", "jit*", "fuel.c", "live.c")),
     ],
@@ -66,7 +66,7 @@ PARTS = {
 OTHERS = [
     *(CONFINED + name for name in ("interpret.c", "print.*")),
     *("core/user/**/*", "engine/confined/user/*", "engine/luajit/**/*"),
-    # Of the machine: for its administrator.
+    # Concerns the whole machine: for its administrator only.
     *(f"kernel/embed/{name}" for name in ("cpufreq.*", "events.h", "files.c", "threads.c")),
     "kernel/embed/timer.c",
 ]
@@ -86,7 +86,7 @@ def parts() -> Iterator[tuple[str, int]]:
 
 
 def in_no_list() -> set[Path]:
-    """Sources of the engine and of the module's core that no part counts."""
+    """Sources of the engine and of the module's core that are in no list."""
     all_of_them = files(["core/**/*.[chS]", "engine/confined/**/*.[chS]", "kernel/**/*.[chS]"])
     return all_of_them - files([p for patterns in PARTS.values() for p in patterns] + OTHERS)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Builds the verifier without each of its checks: its tests, or the proof, have to see it.
+"""Builds the verifier without each of its checks in turn: its tests, or the proof, must fail.
 
-Usage: weakened.py PYTHON [EVERY]    PYTHON: one that has what prove.py needs
+Usage: weakened.py PYTHON [EVERY]    PYTHON: an interpreter with the packages of prove.py
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confined.mutants import ENGINE, JIT, REST, ROOT, compile_object
 
 SOURCES = ("verify.c", "verify_step.c", "arch/x86/verify_x86.c")
-# A condition, and what comes of it.
+# A condition, and the refusal that follows it.
 REFUSES = re.compile(r"\tif \(((?:[^;{}])*?)\)\n\t+return (?:\"|false|want)")
 ENTRY = re.compile(r"\t\[(?:TWO \| )?0x[0-9a-f]{2}\] = ([A-Z0-9_ |()x]*[a-f0-9)A-Z])")
 STEP, X86, CODE = "verify_step.c", "arch/x86/verify_x86.c", "verify.c"
@@ -170,7 +170,7 @@ OTHERS = [
 
 
 def weakened() -> Iterator[tuple[str, str, str]]:
-    """A file, what is said of the change, and the file's text with it."""
+    """For each change: the file, a description, and the file's new text."""
     for name in SOURCES:
         text = (ENGINE / name).read_text()
         for match in REFUSES.finditer(text):
@@ -190,7 +190,7 @@ def weakened() -> Iterator[tuple[str, str, str]]:
 
 
 def tests_see(so: Path) -> bool:
-    """Do the tests' lists of refused and accepted code fail, in a process of their own?"""
+    """Do the tests' lists of refused and accepted code fail, in a child process?"""
     code = "import sys; from unit.test_confined_verify import weaknesses; sys.exit(weaknesses())"
     env = os.environ | {"PYTHONPATH": str(ROOT / "tests"), "CONFINED_SUBJECT": str(so)}
     command = [sys.executable, "-c", code]
@@ -202,14 +202,14 @@ def tests_see(so: Path) -> bool:
 
 
 def prove(python: str, so: Path, known: Path, *parts: str) -> bool:
-    """Does the proof hold of it?  What is the same as in the verifier as it is, does."""
+    """Does the proof still hold? Unchanged parts need no new proof."""
     prover = ROOT / "tests" / "confined" / "prove.py"
     command = [python, prover, "--known", known, so, *parts]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 class Bench:
-    """Objects of all that stays as it is, and a directory for each change."""
+    """Objects of the unchanged sources, and a directory for each change."""
 
     def __init__(self, python: str, tmp: Path) -> None:
         self.python, self.tmp = python, tmp
@@ -233,7 +233,7 @@ class Bench:
         return so
 
     def prover(self, directory: Path, name: str) -> Path:
-        """prove.c has the decoder in itself: it is built where the changed one is."""
+        """prove.c includes the decoder: build it with the changed one."""
         tests = directory / "tests" / "confined"
         tests.mkdir(parents=True)
         shutil.copy(ROOT / "tests" / "confined" / "prove.c", tests)
@@ -244,7 +244,7 @@ class Bench:
         return self.link(directory / "prove.so", objects)
 
     def judge(self, change: tuple[int, str, str]) -> str:
-        """Which tests or proofs detect the change."""
+        """The tests or proofs that detect the change."""
         number, name, text = change
         directory = self.tmp / str(number)
         engine = directory / "engine" / "confined"

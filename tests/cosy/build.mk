@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# Programs with compounds: for guests, where compiling is slow.
+# Programs with compounds, built here because compiling is slow in guests.
 
 COSY_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/cosy/programs/*.c tests/cosy/guest/*.c))
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random C programs, compiled plainly and as compounds: they have to print the same.
+"""Random C programs, compiled plainly and as compounds: both must print the same.
 
 usage: csmith.py [--seed N] [--count N] [--jobs N]
 
 What csmith generates is one call that reads and writes the program's variables; that
-call is the segment.  Programs that do not end soon are not counted.
+call is the segment.  Programs that run too long are not counted.
 
 A program alone costs a second, most of it for starting and linking compilers, and for
 csmith's long programs.  So several are compiled as one file, and most of them are short.
@@ -26,27 +26,27 @@ ROOT = Path(__file__).resolve().parents[2]
 COSY_CC = ROOT / "build" / "cosy-cc"
 OPTIONS = ["--no-float", "--no-packed-struct", "--no-volatiles", "--no-argc", "--quiet"]
 SHORT = ["--concise", "--max-funcs", "4", "--max-block-depth", "3"]
-# One in so many is as long as csmith makes them.
+# One program in this many is as long as csmith makes them.
 LONG_ONE_IN = 64
 BATCH = 16
-# Programs that never end have to stay so: clang would take an end for granted.
+# Endless loops must stay: clang would assume that they end.
 INCLUDE = ["-I/usr/include/csmith", "-w", "-fno-finite-loops"]
-# What has ended plainly after the first does so as a compound before the second.
+# Time limits: a program that ends within the first must end as a compound within the second.
 SECONDS = 0.25
 SECONDS_COSY = 60
-# What a program has for itself, outside of its functions.
+# Names to make unique: everything global in a program.
 NAME = re.compile(r"\b(?:func_\d+|g_\d+|[SU]\d+|main|__undefined)\b")
 
 
 @dataclass
 class Program:
-    """From @seed; @number among those that are compiled together."""
+    """Generated from @seed; @number within the programs of one file."""
 
     seed: int
     number: int
 
     def source(self) -> str:
-        """With the segment marked, and names of its own."""
+        """The source with the segment marked, and with unique names."""
         size = SHORT if self.seed % LONG_ONE_IN else []
         command = ["csmith", "-s", str(self.seed), *OPTIONS, *size]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -70,7 +70,7 @@ class Program:
 
 
 def source_of(programs: list[Program]) -> str:
-    """A source file that runs the program whose number it is given."""
+    """A source file that runs the program with the given number."""
     cases = "".join(f"\tcase {p.number}: return main_{p.number}();\n" for p in programs)
     main = f"int main(int n, char **args)\n{{\n\tswitch (atoi(args[1])) {{\n{cases}\t}}\n}}\n"
     text = "\n".join(p.source() for p in programs)
@@ -78,14 +78,14 @@ def source_of(programs: list[Program]) -> str:
 
 
 def build(source: Path, program: Path, *options: str) -> str:
-    """What is wrong, or nothing."""
+    """The compiler's error, or ""."""
     command = [COSY_CC, *options, *INCLUDE, "-o", program, source]
     done = subprocess.run(command, capture_output=True, text=True)
     return f"does not compile {options}: {done.stderr[:2000]}" if done.returncode else ""
 
 
 def judge(program: Program, plain: Path, cosy: Path, level: str) -> str:
-    """'same', 'endless', or what is wrong."""
+    """'same', 'endless', or the difference."""
     want = program.run(plain, SECONDS)
     if want is None:
         return "endless"
@@ -95,7 +95,7 @@ def judge(program: Program, plain: Path, cosy: Path, level: str) -> str:
 
 
 def compare(seeds: range) -> list[str]:
-    """A verdict for each.  What the optimiser makes of a program, the plain one has not."""
+    """A verdict for each seed. Only the compound is compiled with optimisation."""
     level = f"-O{seeds[0] // BATCH % 3}"
     programs = [Program(seed, number) for number, seed in enumerate(seeds)]
     with tempfile.TemporaryDirectory() as directory:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What cannot be in a segment, and on its line what cosy-cc says of it. */
+/* Code that cannot be in a segment; each line has cosy-cc's message about it. */
 #include <cosy.h>
 #include <stdarg.h>
 #include <stdio.h>

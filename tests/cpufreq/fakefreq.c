@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs whose frequency is a number, and a thermal zone, `fakefreq`, whose temperature is
- * a parameter: for tests in guests, which have neither.
+ * Fake hardware for guests, which have none: CPUs whose frequency is just a number, and a thermal
+ * zone, `fakefreq`, whose temperature is a module parameter.
  */
 #include <linux/cpufreq.h>
 #include <linux/err.h>
@@ -39,7 +39,7 @@ static unsigned int fake_get(unsigned int cpu)
 
 static struct cpufreq_driver driver = {
 	.name = "fakefreq",
-	/* Loops take as long as before, and the TSC runs as fast. */
+	/* Loops and the TSC run at constant speed. */
 	.flags = CPUFREQ_CONST_LOOPS,
 	.verify = cpufreq_generic_frequency_table_verify,
 	.init = fake_init,

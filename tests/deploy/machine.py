@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A Debian with systemd of its own, inside a guest."""
+"""A Debian with its own systemd, inside a guest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 class Machine:
-    """Runs from its creation to stop()."""
+    """Runs from construction to stop()."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen([ROOT / "tests/deploy/start", DEBIAN])
@@ -31,7 +31,7 @@ class Machine:
     def state(self) -> str:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         found = children.read_text().split()
-        # systemd, once the shell before it has become it.
+        # Wait until the shell has become systemd.
         if not found or Path(f"/proc/{found[0]}/comm").read_text() != "systemd\n":
             return "starting"
         self.pid = int(found[0])
@@ -53,7 +53,7 @@ class Machine:
         )
 
     def do(self, *command: str | Path, **options: Any) -> str:
-        """The same; it has to work."""
+        """The output of a command that must succeed."""
         done = self.run(*command, **options)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
@@ -67,6 +67,6 @@ class Machine:
 
 
 def doctor(done: Done) -> dict[str, Any]:
-    """What doctor --json has found."""
+    """The findings of doctor --json."""
     assert done.stdout.startswith("{"), done.stdout + done.stderr
     return json.loads(done.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/deploy.md: what it says is done, with its own drop-ins and options.
+"""Runs what docs/deploy.md says, with its own drop-ins and options.
 
 As root in a guest, by `make test-deploy`.
 """
@@ -29,7 +29,7 @@ DROP_IN, FILTER, REDIS, LXC = DROP_INS
 COMMANDS = re.findall(r"^```sh\n(.*)\n```$", PAGE, re.M)
 PODMAN, ROOTLESS, DOCKER, BUBBLEWRAP = COMMANDS
 PORT = 11311
-# The program that has scripts, in the place of Debian's.
+# A drop-in that replaces Debian's program by the one with scripts.
 PROGRAM = f"""[Service]
 ExecStart=
 ExecStart={MEMCACHED} -u memcache -l 127.0.0.1 -p {PORT} -U {PORT} -t 1 -o udp_batch=syscript
@@ -59,7 +59,7 @@ def unit(machine: Machine) -> Iterator[Machine]:
 
 
 def served(machine: Machine) -> dict[str, str]:
-    """What the unit's memcached says of itself, after some requests."""
+    """The stats of the unit's memcached after some requests."""
     machine.do("systemctl", "daemon-reload")
     machine.do("systemctl", "restart", "memcached")
     command = ["timeout", "60", "sh", "-c", f"until ss -ltn | grep -q :{PORT}; do sleep 0.2; done"]
@@ -75,7 +75,7 @@ def served(machine: Machine) -> dict[str, str]:
 
 
 def in_unit(machine: Machine, *properties: str, command: list[str] = DOCTOR) -> dict:
-    """What doctor says in a unit like it."""
+    """doctor's findings in a similar unit."""
     options = [option for name in properties for option in ("-p", name)]
     return doctor(machine.run("systemd-run", "-q", "--wait", "--pipe", *options, *command))
 
@@ -85,7 +85,7 @@ def settings(text: str) -> list[str]:
 
 
 def test_debian_unit_as_it_is(unit: Machine) -> None:
-    """No device: scripts run in the process, and doctor says why."""
+    """Without the device, scripts run in the process, and doctor says why."""
     stats = served(unit)
     assert stats["udp_batch"] == "syscript"
     assert stats["udp_batch_backend"] == "user"
@@ -114,13 +114,13 @@ def test_drop_in_with_a_filter(unit: Machine) -> None:
 
 
 def test_device_policy_without_the_device(machine: Machine) -> None:
-    """The node is there and open to the group; the cgroup says no, and doctor why."""
+    """The node exists and is open to the group; the cgroup denies it, and doctor says why."""
     found = in_unit(machine, "DevicePolicy=closed", "SupplementaryGroups=syscript")
     assert found["backend"] == "user"
     assert "this unit may not use /dev/syscript" in found["missing"][0]["what"]
 
 
-# What runs in redis-server's unit next to it, with all that the unit's options do.
+# Runs doctor in redis-server's unit, under all of the unit's options.
 BESIDE_REDIS = f"""[Service]
 ExecPaths=/usr/bin {COMMAND}
 ExecStartPost=/bin/sh -c '{COMMAND} doctor --json >/run/redis/doctor; exit 0'
@@ -129,7 +129,7 @@ ExecStartPost=/bin/sh -c '{COMMAND} run --time-limit 10000 {HELLO} 20 22 >/run/r
 
 
 def beside_redis(machine: Machine, drop_in: str) -> dict[str, Any]:
-    """What doctor says in the unit of a Redis that serves."""
+    """doctor's findings in the unit of a Redis that serves requests."""
     directory = str(Path(REDIS).parent)
     machine.write(f"{directory}/beside.conf", BESIDE_REDIS)
     if drop_in:
@@ -166,7 +166,7 @@ def test_redis_unit(machine: Machine) -> None:
 
 @pytest.fixture(scope="module")
 def box(machine: Machine) -> str:
-    """The files of a container: those of the machine."""
+    """A container's files: the machine's."""
     machine.do(
         *("sh", "-euc"),
         "mkdir -p /srv/box && mount --bind / /srv/box && cd /srv/box && "
@@ -180,7 +180,7 @@ def box(machine: Machine) -> str:
 
 
 def podman(options: str, box: str, *command: str) -> list[str]:
-    """`podman run OPTIONS IMAGE`, with these files for an image."""
+    """`podman run OPTIONS IMAGE`, with the box as root file system."""
     found = re.fullmatch(r"podman run (.*) IMAGE", options)
     more = f"--rm --network=host --cgroups=disabled --log-driver=none -v {ROOT}:{ROOT}:ro"
     words = " ".join([*command])
@@ -196,7 +196,7 @@ def check_container(machine: Machine, options: str, box: str, user: str, *more: 
 
 
 def test_podman(machine: Machine, box: str) -> None:
-    """As a user of its own in there."""
+    """As a user other than root in the container."""
     check_container(machine, PODMAN, box, "root", "--user 33:33")
 
 
@@ -211,7 +211,7 @@ def test_podman_without_the_device(machine: Machine, box: str) -> None:
     assert "--device /dev/syscript" in advice and "--group-add" in advice
 
 
-# What is in Docker's image: the machine's files are mounted into it.
+# Files of Docker's image: the machine's are mounted into it.
 IMAGE = """
 cd /srv && mkdir image && cd image && mkdir -p etc tmp usr
 ln -s usr/bin usr/sbin usr/lib usr/lib64 . && cp /etc/passwd /etc/group /etc/nsswitch.conf etc
@@ -221,7 +221,7 @@ tar -c . | docker import - box
 
 @pytest.fixture(scope="module")
 def docker(machine: Machine) -> str:
-    """The image's name.  No network of its own: there is no iptables to set it up with."""
+    """The image's name. Docker sets up no network: iptables is missing."""
     machine.write(
         "/etc/docker/daemon.json",
         json.dumps({"storage-driver": "vfs", "bridge": "none", "iptables": False}),
@@ -232,7 +232,7 @@ def docker(machine: Machine) -> str:
 
 
 def in_docker(machine: Machine, options: str, image: str) -> dict[str, Any]:
-    """What doctor says in `docker run OPTIONS IMAGE`, for a user of its own."""
+    """doctor's findings in `docker run OPTIONS IMAGE`, as a user other than root."""
     mounts = f"-v /usr:/usr:ro -v {ROOT}:{ROOT}:ro"
     found = re.fullmatch(r"docker run(.*) IMAGE", options)
     words = f"docker run --rm --network=host --user 33:33 {mounts}{found[1]} {image}"
@@ -252,7 +252,7 @@ def test_docker_without_the_device(machine: Machine, docker: str) -> None:
     assert "--device /dev/syscript" in advice and "--group-add" in advice
 
 
-# A container whose root is user 200000 of the machine, as `lxc-create` makes them.
+# A container whose root is the machine's user 200000, as `lxc-create` makes them.
 CONTAINER = f"""lxc.include = /usr/share/lxc/config/common.conf
 lxc.include = /usr/share/lxc/config/userns.conf
 lxc.rootfs.path = dir:/srv/box
@@ -266,7 +266,7 @@ lxc.mount.entry = {ROOT} {str(ROOT)[1:]} none bind,ro 0 0
 
 
 def in_lxc(machine: Machine, settings: str, group: int) -> dict[str, Any]:
-    """What doctor says in a container, for a user who is in @group there."""
+    """doctor's findings in a container, for a user in @group there."""
     machine.do("sh", "-c", "echo root:200000:65536 | tee -a /etc/subuid >>/etc/subgid")
     machine.write("/var/lib/lxc/box/config", CONTAINER + settings)
     become = ["setpriv", "--reuid=33", "--regid=33", f"--groups={group}"]
@@ -292,7 +292,7 @@ def test_lxc_without_the_device(machine: Machine, box: str) -> None:
 
 
 def test_bubblewrap_with_a_filter(machine: Machine) -> None:
-    """Under the filter of containers."""
+    """Under a container runtime's seccomp filter."""
     command = BUBBLEWRAP.replace("COMMAND", f"--seccomp 9 {' '.join(DOCTOR)} 9</tmp/filter")
     machine.write("/tmp/filter.hex", seccomp.container().exported().hex())
     unhex = "print pack('H*', <STDIN>)"
@@ -303,7 +303,7 @@ def test_bubblewrap_with_a_filter(machine: Machine) -> None:
 
 
 def test_user_namespace(machine: Machine) -> None:
-    """Root in there is an ordinary user."""
+    """Root in the namespace is an ordinary user."""
     command = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", *DOCTOR]
     found = doctor(machine.run(*command, user="member"))
     assert found["missing"] == [] and found["backend"] == "kernel"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The smallest engine, as a module of its own: it shows that the core needs to
- * know nothing of the engines that it runs.
+ * The smallest engine, as a module of its own: it shows that the core knows nothing about the
+ * engines that it runs.
  *
  * An image is one letter: 'e' returns its arguments, 'l' loops for ever, 's'
- * sleeps in nanosleep(2) with the addresses in its arguments, 'm' outgrows its
- * memory.
+ * sleeps in nanosleep(2) with the addresses in its arguments, 'm' exceeds its memory limit.
  */
 #include <linux/device.h>
 #include <linux/module.h>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Hostile use of /dev/syscript-luajit by an ordinary user: processes of racing threads
- * that throw odd structures at the device and at script fds while others close,
- * duplicate, pass and unmap what they work on, fork, exit and are killed.
+ * Hostile use of /dev/syscript-luajit by an ordinary user: processes with racing threads that pass
+ * malformed structures to the device and to script fds, while other threads close, duplicate, pass
+ * and unmap the same objects, fork, exit and are killed.
  *
  *   abi [--seconds N] [--seed N]
  *
- * Exit status 0 if the module serves a decent caller as before and has given
- * everything back, else 1 with what is wrong.  Whether the kernel took harm is
- * for its log to tell: vm/guest looks there.
+ * Exit status 0 if the module still serves a correct caller and has freed everything, else 1 with
+ * the fault. vm/guest checks the kernel's log.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -28,17 +27,17 @@
 #define THREADS		4
 #define WORKERS		3	/* processes at a time */
 #define FDS		8	/* shared by the threads of a process */
-#define AREAS		8	/* pages that come and go */
-#define GUARD		16	/* pages next to them that are never there */
-#define STUCK		20	/* s for a killed process to be gone */
+#define AREAS		8	/* pages that are mapped and unmapped */
+#define GUARD		16	/* unmapped pages next to them */
+#define STUCK		20	/* s until a killed process must be gone */
 
 struct random {
 	uint64_t state;
 };
 
 /*
- * Shared by all processes: what got through, so that a run that only ever met
- * refusals is no success.
+ * Shared by all processes: counts successful calls, because a run that only met refusals is not a
+ * success.
  */
 static struct tally {
 	unsigned long registered, called, refused, workers, killed;
@@ -68,7 +67,7 @@ static bool chance(struct random *r, unsigned int percent)
 
 #define PICK(r, array) ((array)[below(r, sizeof(array) / sizeof((array)[0]))])
 
-/* Values at which something changes. */
+/* Boundary values. */
 static uint64_t odd_number(struct random *r)
 {
 	static const uint64_t edges[] = {
@@ -86,7 +85,7 @@ static uint64_t odd_number(struct random *r)
 	return v;
 }
 
-/* Somewhere in memory: sound, about to vanish, straddling its end, or wild. */
+/* An address in memory: valid, about to be unmapped, across its end, or wild. */
 static uint64_t odd_address(struct random *r)
 {
 	uint64_t at = (uintptr_t)areas + below(r, AREAS) * PAGE;
@@ -101,7 +100,7 @@ static uint64_t odd_address(struct random *r)
 	}
 }
 
-/* Copies where the area may be gone: as the kernel does it for a caller. */
+/* Copies to an area that may be unmapped, through the kernel: -EFAULT instead of a signal. */
 static bool put(uint64_t to, const void *from, size_t len)
 {
 	static __thread int pipes[2] = { -1, -1 };
@@ -158,7 +157,7 @@ static const char *const sources[] = {
 	"",
 };
 
-/* A source, perhaps with a few bytes changed, in sound memory or in an area. */
+/* A source, perhaps with a few bytes changed, in valid memory or in an area. */
 static void odd_source(struct random *r, struct syscript_register *reg)
 {
 	static __thread char buf[512];
@@ -188,7 +187,7 @@ static void spoil(struct random *r, void *p, size_t size)
 	}
 }
 
-/* Sends a structure from one of the areas or, now and then, from nowhere. */
+/* Passes a structure from an area or, sometimes, from an invalid address. */
 static long send_struct(struct random *r, int fd, unsigned long request, void *p, size_t size)
 {
 	uint64_t at = odd_address(r);
@@ -247,12 +246,12 @@ static void do_register(struct random *r)
 	} else if (fd < 0) {
 		count(&tally->refused);
 	}
-	/* A script or another thread may have put something else in its place. */
+	/* A script or another thread may have replaced the descriptor. */
 	if (fd == -EBADF || fd == -ENOTTY)
 		abi_device = open("/dev/syscript-luajit", O_RDWR | O_CLOEXEC);
 }
 
-/* A call by lseek(2): mostly what it should be. */
+/* A call by lseek(2), mostly correct. */
 static long seek_call(struct random *r, void *call)
 {
 	long at = chance(r, 80) ? (long)call : (long)odd_address(r);
@@ -303,7 +302,7 @@ static void do_info(struct random *r)
 		send_struct(r, abi_device, SYSCRIPT_IOC_NEXT, &info, sizeof(info));
 }
 
-/* A request of any number and size, for the device or a script. */
+/* An ioctl of any number and size, on the device or a script. */
 static void do_ioctl(struct random *r)
 {
 	unsigned long request = _IOC(below(r, 4), chance(r, 80) ? SYSCRIPT_IOC_MAGIC : rnd(r) & 255,
@@ -313,7 +312,7 @@ static void do_ioctl(struct random *r)
 	ioctl(chance(r, 50) ? abi_device : any_fd(r), request, odd_address(r));
 }
 
-/* Everything that can be done to an fd, ours or not. */
+/* Any system call on any fd, scripts' or not. */
 static void do_file(struct random *r)
 {
 	int fd = any_fd(r), ep;
@@ -364,7 +363,7 @@ static void do_file(struct random *r)
 	}
 }
 
-/* Passes a script to itself through a socket, or leaves it there. */
+/* Passes a script to itself through a socket, or leaves it queued. */
 static void do_pass(struct random *r)
 {
 	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { 0 };
@@ -394,7 +393,7 @@ static void do_pass(struct random *r)
 	close(pair[1]);
 }
 
-/* Takes an area away, protects it, or brings it back. */
+/* Unmaps, protects, or maps an area. */
 static void do_area(struct random *r)
 {
 	char *at = areas + below(r, AREAS) * PAGE;
@@ -411,7 +410,7 @@ static void do_area(struct random *r)
 	}
 }
 
-/* A child that inherits the scripts, tries one and goes. */
+/* A child that inherits the scripts, tries one and exits. */
 static void do_fork(struct random *r)
 {
 	struct syscript_call call = { 0 };
@@ -479,7 +478,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* A process that lives until it is killed or does itself in. */
+/* A process that runs until it is killed or kills itself. */
 static void worker(uint64_t seed)
 {
 	struct random r[THREADS];
@@ -491,7 +490,7 @@ static void worker(uint64_t seed)
 	signal(SIGUSR1, nothing);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGIO, SIG_IGN);
-	/* What threads and scripts write to any fd is no output of this program. */
+	/* Threads and scripts may write to any fd: keep this program's output apart. */
 	for (int i = 0; i < 3; i++) {
 		close(i);
 		open("/dev/null", O_RDWR);
@@ -528,7 +527,7 @@ static pid_t spawn(uint64_t seed)
 	return pid;
 }
 
-/* A killed process is gone within STUCK seconds, whatever its threads are in. */
+/* A killed process must be gone within STUCK seconds, whatever its threads are doing. */
 static void reap(pid_t pid)
 {
 	double end = abi_seconds() + STUCK;
@@ -562,7 +561,7 @@ static void fuzz(double seconds, struct random *r)
 		reap(pids[i]);
 }
 
-/* Nothing is left, and a decent caller is served. */
+/* Nothing is left, and a correct caller is served. */
 static void verdict(void)
 {
 	struct syscript_info info;

@@ -8,7 +8,7 @@ FUZZ_ARGS = --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 .PHONY: fuzz-abi fuzz-lua fuzz-memory fuzz-jit fuzz-engines
 fuzz: fuzz-abi fuzz-lua fuzz-memory fuzz-jit fuzz-engines
 
-# Structures and threads at the module, as an ordinary user in a guest.
+# Malformed structures and racing threads, as an ordinary user in a guest.
 fuzz-abi: all $(BUILD)/tests/fuzz/abi
 	vm/guest -k $(KREL) -m -u --timeout $$(($(FUZZ_SECONDS) + 300)) -- \
 		$(BUILD)/tests/fuzz/abi $(FUZZ_ARGS)
@@ -29,8 +29,8 @@ fuzz-jit: $(BUILD)/asan/replay
 fuzz-engines: all lua-runtime
 	$(BUILD)/venv/bin/python3 tests/fuzz/engine_fuzz.py --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
-# The command with sanitizers.  Not those of the stack in the engine: errors of
-# scripts pass frames by.  And not UBSan there: LuaJIT is written for the machine.
+# The command with sanitizers. The engine is built without stack sanitizers, because a script's
+# error skips frames, and without UBSan, because LuaJIT relies on machine behaviour.
 ASAN := $(BUILD)/asan
 ASAN_CFLAGS := -g -DSYSCRIPT_FUZZ -fsanitize=address -fno-omit-frame-pointer --param asan-stack=0
 
@@ -40,23 +40,23 @@ $(ASAN)/syscript: FORCE $(BUILD)/gen/constants.inc $(BUILD)/gen/repl.inc
 	+$(MAKE) BUILD=$(ASAN) CFLAGS='$(ASAN_CFLAGS)' LDFLAGS=-fsanitize=undefined \
 		USER_CFLAGS='-O1 -fsanitize=undefined -fno-sanitize-recover=undefined' $@
 
-# One script many times in a process.
+# Runs one script many times in a process.
 $(ASAN)/replay: tests/fuzz/replay.c $(ASAN)/syscript
 	$(CC) -std=gnu11 -O1 -D_GNU_SOURCE -I$(BUILD)/include $(ASAN_CFLAGS) -fsanitize=undefined \
 		-o $@ $< $(ASAN)/libsyscript.a -lm -lpthread
 
 -include $(BUILD)/tests/fuzz/abi.d
 
-# Images at the confined engine: make fuzz-confined FUZZ_JOBS=2.  The corpus that is
-# kept has one input for each thing that can happen; jobs share what they find, and each
-# has a seed of its own, FUZZ_SEED and those after it.  After FUZZ_SECONDS each job makes
-# FUZZ_RUNS changes of all that, without a look at what they cover: these are fast.
+# Images for the confined engine: make fuzz-confined FUZZ_JOBS=2. The kept corpus has one input for
+# each behaviour; jobs share new inputs, and each has its own seed, counting from FUZZ_SEED. After
+# FUZZ_SECONDS each job runs FUZZ_RUNS mutations of the corpus without coverage feedback, which is
+# fast.
 FUZZ_JOBS ?= 1
 FUZZ_RUNS ?= 1000000
 CONFINED_FUZZ := $(BUILD)/tests/fuzz/confined
 CONFINED_CORPUS := tests/fuzz/confined.corpus
 
-# $(1): a job's command, in which {} is its number.  What it says is told once it has ended.
+# $(1): a job's command, with {} for its number. Its output is printed when it has ended.
 fuzz_jobs = cd $(BUILD)/fuzz && seq 0 $$(($(FUZZ_JOBS) - 1)) | xargs -P $(FUZZ_JOBS) -I{} sh -c \
 	'$(1) >fuzz-{}.log 2>&1; status=$$?; tail -n 20 fuzz-{}.log; exit $$status'
 
@@ -69,7 +69,7 @@ fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-many $(CONFINED_FUZZ)-asan
 		confined $(abspath $(CONFINED_CORPUS)))
 	$(CONFINED_FUZZ)-asan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
 
-# Following each comparison takes half of the time; inputs are made valid without.
+# Tracing comparisons would take half of the time; inputs become valid without it.
 $(CONFINED_FUZZ): private SANITIZERS := fuzzer -fno-sanitize-coverage=trace-cmp
 $(CONFINED_FUZZ)-asan: private SANITIZERS := fuzzer,address,undefined
 $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan: tests/fuzz/confined.c $(CONFINED) $(CONFINED_HEADERS)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Images made of whatever the fuzzer has: checked, and if accepted run by the
- * interpreter and as machine code, which have to come to the same end with the
- * same registers and the same arena.  Around arena and guards nothing is mapped.
+ * Images made from the fuzzer's bytes are checked and, if accepted, run by the interpreter and as
+ * machine code. Both must end the same way, with the same registers and arena. Nothing is mapped
+ * around the arena and its guards.
  *
  * An input's first byte says how the rest is read:
  *
- *   bit 0  as instructions to be made valid, then as what to overwrite of these
+ *   bit 0  as instructions to be made valid, then as bytes that overwrite some of them
  *   bit 1  constants are blinded
  *   bit 2  IMAGE_CHECKED
  *   bit 3  as an image, byte by byte
  *   bit 4  system calls have gates, with a barrier before
- *   bit 5  the machine code is changed, MUTANTS times over; what the verifier accepts of
- *          that is run, too, and has to stay in the arena and leave the machine alone
+ *   bit 5 the machine code is mutated MUTANTS times; mutants that the verifier accepts run, too,
+ *   and must stay in the arena and leave struct machine intact
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ void machine_poll(struct machine *machine)
 		machine->end = MACHINE_STOP;
 }
 
-/* All of the stack has its memory. */
+/* The whole stack is populated already. */
 void machine_stack(struct machine *machine, u32 frame)
 {
 	(void)frame;
@@ -88,7 +88,7 @@ static u64 called(struct machine *machine, u32 call, const u64 *args, unsigned i
 	return digest & 1 ? digest : -(digest & 0xff);
 }
 
-/* System calls have one of two gates: of six arguments, or of three. */
+/* A system call uses one of two gates: with six arguments, or with three. */
 #define GATE_6(nr)	((nr) & 32)
 
 u64 machine_call(const u64 *args, struct machine *machine, u32 call)
@@ -212,7 +212,7 @@ static void make_alu(struct image_insn *insn, u32 v)
 		insn->imm &= wide ? 63 : 31;
 }
 
-/* Where r10 reaches, whatever the frame; frames are made large enough. */
+/* Offsets that r10 reaches in any frame; frames are made large enough. */
 static void make_place(struct image_insn *insn, u8 *base)
 {
 	*base = any_reg(*base);
@@ -305,7 +305,7 @@ static void make_jump(struct image_insn *insn, u32 v)
 		insn->off = 0;
 }
 
-/* A call by number, with a number that may be one: in r1, or insn->dst. */
+/* A call by number, in r1 or insn->dst; the number may be valid. */
 static void make_numbered(struct image_insn *insn, u32 v)
 {
 	u8 reg = v & 1 ? 1 : any_dst(insn->dst);
@@ -326,7 +326,9 @@ static struct image_insn alu(u8 code, u8 dst, u8 src, s32 imm)
 	return (struct image_insn){ .code = code, .dst = dst, .src = src, .imm = imm };
 }
 
-/* What the code generator makes one of: four instructions, the last writes the second register. */
+/*
+ * A sequence that the code generator fuses: four instructions, the last writes the second register.
+ */
 static u32 make_row(struct image_insn *insn, u32 v)
 {
 	u8 a = v % 10, b = (v >> 4) % 10, c = (v >> 8) % 10, n = 1 + (v >> 12) % 63;
@@ -404,7 +406,7 @@ static bool is_second(const struct made *m, u32 i)
 	return i && m->insns[i - 1].code == (INSN_LD | INSN_DW | INSN_IMM);
 }
 
-/* Jumps and calls get targets that exist. */
+/* Gives jumps and calls targets that exist. */
 static void make_targets(struct made *m, u32 func, u32 end)
 {
 	u32 start = m->funcs[func].start, i, target;
@@ -421,7 +423,7 @@ static void make_targets(struct made *m, u32 func, u32 end)
 		     INSN_CLASS(insn->code) != INSN_JMP32) ||
 		    !insn_is_jump(insn))
 			continue;
-		/* Mostly short, and often forward. */
+		/* Mostly short distances, and often forward. */
 		target = start + (i - start + 1 + (u16)insn->off % 32 + (end - start) -
 				  8 % (end - start)) % (end - start);
 		if (is_second(m, target))
@@ -453,7 +455,7 @@ static size_t make_image(struct input *in, u8 how, char *image)
 	m.header.stack_end &= ~15;
 	for (i = 0; i < m.header.ntable; i++)
 		m.table[i] = take(in, 1) % nfuncs;
-	/* Some 11 bytes each; what is left may corrupt(). */
+	/* About 11 bytes each; corrupt() may use the rest. */
 	per = 1 + in->left / 8 / nfuncs;
 	for (f = 0; f < nfuncs; f++) {
 		u32 end = n + 1 + take(in, 1) % (per + 1);
@@ -488,7 +490,7 @@ static void corrupt(struct input *in, char *image, size_t size)
 	while (n--) {
 		u32 at = take(in, 2);
 
-		/* Often in the instructions, at its end. */
+		/* Often among the instructions, which are at the end. */
 		at = at & 1 ? at % size : size - 1 - at % (size / 2);
 		image[at] = take(in, 1);
 	}
@@ -524,7 +526,7 @@ static void fail(const char *what, const struct machine *a, const struct machine
 	abort();
 }
 
-/* Code in the one room for it: a mapping for each would take most of the time. */
+/* Reuses one mapping for code: a mapping for each image would take most of the time. */
 static void generate(struct jit *jit, const struct checked *checked, u8 how, u64 seed)
 {
 	static u32 offsets[INSNS + FUNCS];
@@ -557,7 +559,7 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 	size = jit->size;
 	jit->code = mapped.write;
 	jit->exec = (unsigned long)mapped.exec;
-	/* A constant in it may look like a landing, one in 2^24: see kernel/code.c. */
+	/* A constant may look like a landing pad, once in 2^24: see kernel/code.c. */
 	for (i = 0; err == -EAGAIN && i < KEYS; i++) {
 		if (i)
 			jit->key = mix(jit->key, i) | 1;
@@ -571,7 +573,7 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 	}
 }
 
-/* Leaves @arena empty, as prepare() wants it: most of it is.  Its guards are one page. */
+/* Leaves @arena zeroed, as prepare() expects; most of it is already. Its guards are one page. */
 static void clear(char *arena)
 {
 	static const char empty[PIECE];
@@ -625,7 +627,7 @@ static u32 any(u64 *seed, u32 below)
 	return (*seed >> 32) % below;
 }
 
-/* Bits, bytes, or some of another place, with what else begins there. */
+/* Changes bits or bytes, or copies bytes from another instruction. */
 static void mutate_code(struct jit *jit, u64 *seed)
 {
 	u32 at = any(seed, jit->size), from = any(seed, jit->size), n = 1 + any(seed, 24);
@@ -678,7 +680,7 @@ static void mutate_label(struct jit *jit, u64 *seed)
 	}
 }
 
-/* Nothing of it is the program's but what a run may change. */
+/* The program may change only some fields of the machine. */
 static void check_machine(const struct machine *before, struct machine after)
 {
 	after.fuel = before->fuel;
@@ -801,7 +803,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	if (err)
 		return 0;
-	/* The arenas are of one size here, which raw images may not know. */
+	/* All arenas have one size here, but a raw image may ask for another. */
 	if (checked.image->arena_shift == SHIFT && checked.image->ninsns <= INSNS &&
 	    checked.image->nfuncs <= FUNCS && checked.image->native_size <= NATIVE_MAX)
 		run(&checked, how, how & MUTATE ? seed : size);

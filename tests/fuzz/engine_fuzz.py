@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Engines against each other, in this process: one language, one result.
+"""Compares the engines in this process: one language, one result.
 
 Random programs, fractions included, are run by LuaJIT and by Lua on the confined engine,
-interpreted and with its functions compiled.  All have to print the same, to the last digit, and to
-end in the same way.
+interpreted and with its functions compiled. All must print the same, to the last digit, and end in
+the same way.
 
 usage: engine_fuzz.py [--seconds N | --programs N] [--seed N] [--keep DIR]
 """
@@ -29,27 +29,27 @@ USER = 2  # SYSCRIPT_BACKEND_USER
 NOJIT = 1  # SYSCRIPT_NOJIT
 # SYSCRIPT_LUA_ON_LUAJIT, SYSCRIPT_LUA_ON_CONFINED
 LUAJIT, CONFINED = 0x100, 0x101
-# By the engine, and whether the library compiles functions for it.
+# Variants: the engine, and whether the library compiles functions for it.
 WAYS = {
     "LuaJIT": (LUAJIT, "no"),
     "interpreted": (CONFINED, "no"),
     "compiled": (CONFINED, "yes"),
 }
-# Programs of one script: to register one costs more than to run it.
+# Programs per script: registering a script costs more than running it.
 PACK = 120
 TELL = 60 * PACK
-# Machine code of a script without compiled functions, at most.
+# The most machine code of a script without compiled functions.
 STUBS = 4096
-# LuaJIT runs first; a program that takes it longer than LONG seconds is dropped, since the
-# others take up to ten times as long, and most programs a tenth of it.
+# LuaJIT runs first; a program that takes it more than LONG seconds is dropped, because the other
+# engines take up to ten times as long. Most programs take a tenth of LONG.
 LONG = 0.002
 LUAJIT_LIMIT = 40 * 10**6
-# On a busy machine a limit may be met before the first call.
+# On a busy machine a limit may be exceeded before the first call.
 ATTEMPTS = 10
 TIME_LIMIT = 400 * 10**6
 WALL_LIMIT = 60 * 10**9
 MEMORY_LIMIT = 16 << 20
-# Where a limit is met is no difference; nor how deep a stack is.
+# Where a limit is exceeded may differ between engines, and so may the depth of a stack.
 OVER = (
     "over the time limit",
     "over the wall-clock",
@@ -58,12 +58,12 @@ OVER = (
     "stack overflow",
 )
 
-# A status, an error and what was printed.
+# A status, an error message and the output.
 End = tuple[int, bytes, bytes]
 
 
 def grammatical(rng: random.Random) -> str:
-    # Of a table with holes any border is its length: take the first.
+    # If a table has holes, any border is its length: use the first.
     return re.sub(r"#(t\d+)", r"N(\1)", Generator(rng, rounds=(3, 10)).program(size=5))
 
 
@@ -72,7 +72,7 @@ def program(seed: str) -> str:
     return rng.choice(KINDS)(rng)
 
 
-# How often each kind of programs is made.
+# Weights of the kinds of programs.
 KINDS = [*[loops] * 58, *[shared] * 28, *[mathematics] * 13, grammatical]
 
 
@@ -88,12 +88,12 @@ def first_line(ends: list[End]) -> str:
 
 
 def blank(program: str) -> str:
-    """In its place, so that the lines of the others stay the same."""
+    """An empty program of as many lines, so that line numbers of the others do not change."""
     return "\n" * program.count("\n") + "run = nil"
 
 
 def packed(programs: list[str]) -> str:
-    """One script of all programs."""
+    """One script that contains all programs."""
     texts = "".join(f"do\n{p}\nall[#all + 1] = run or false\nend\n" for p in programs)
     return f"{PRELUDE}{texts}{RUN}"
 
@@ -109,21 +109,21 @@ end
 
 
 class Refused(Exception):
-    """A pack of which nothing was compared, and why."""
+    """A pack that could not be compared; the text says why."""
 
 
 class Slow(Refused):
-    """A limit was met before the first call."""
+    """A limit was exceeded before the first call."""
 
 
 class Engines:
     def __init__(self) -> None:
-        # Programs of a script, by their places there, that took LuaJIT long.
+        # Indexes of programs in a script that took LuaJIT too long.
         self.long: set[int] = set()
         self.library = ctypes.CDLL(str(BUILD / "libsyscript.so"), use_errno=True)
         self.error = ctypes.create_string_buffer(2048)
         self.output = ctypes.create_string_buffer(1 << 15)
-        # The runtime, which is made with the first script and freed with the last, stays.
+        # Keep the shared runtime, which exists while there is a script.
         self.register("function run() end", WAYS["interpreted"])
 
     def register(self, source: str, way: tuple[int, str]) -> int:
@@ -140,7 +140,7 @@ class Engines:
         )
 
     def run(self, programs: list[str], way: tuple[int, str]) -> list[End]:
-        """How each of the programs of a script ends, and what it prints."""
+        """The end and output of each program of a script."""
         for _ in range(ATTEMPTS):
             fd = self.register(packed(programs), way)
             end = fd, self.error.value, b""
@@ -155,12 +155,12 @@ class Engines:
         self.library.syscript_close(fd)
         if len(ends) == len(programs):
             return ends
-        # A script over a limit is dead: the others are run by a new one.
+        # A script that exceeded a limit is dead: run the remaining programs in a new one.
         done = [blank(p) for p in programs[: len(ends)]]
         return ends + self.run(done + programs[len(ends) :], way)[len(ends) :]
 
     def check_code(self, fd: int, way: tuple[int, str]) -> None:
-        """What cannot be compiled is interpreted, without a word."""
+        """Code that cannot be compiled is interpreted silently: check that it was compiled."""
         info = Info()
         self.library.syscript_info(fd, ctypes.byref(info))
         if way[0] == CONFINED and (info.own()["mcode"] > STUBS) != (way[1] == "yes"):
@@ -181,7 +181,7 @@ class Engines:
         return min(status, 0), self.error.value, self.output.raw[:n]
 
     def differences(self, programs: list[str]) -> tuple[int, list[tuple[str, str]]]:
-        """How many programs were compared, and those that have a difference."""
+        """The number of programs compared, and those that differ."""
         first, *others = WAYS.values()
         self.long = set()
         ends = self.run(programs, first)
@@ -192,7 +192,7 @@ class Engines:
         for program, keep, *all_ends in zip(programs, short, *seen, strict=True):
             if not keep or any(map(over, all_ends)):
                 continue
-            # One that says nothing, as where run() was not called, shows nothing.
+            # A program without output proves nothing, as when run() was not called.
             compared += all(output for _, _, output in all_ends)
             if any(end != all_ends[0] for end in all_ends):
                 found.append((program, first_line(all_ends)))

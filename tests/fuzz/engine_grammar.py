@@ -15,7 +15,7 @@ Rule = list[list[Part]] | Callable[[random.Random], str]
 
 
 class Fast(random.Random):
-    """Chooses in a fifth of the time, a little less evenly."""
+    """Chooses in a fifth of the time, slightly less evenly."""
 
     def choice(self, seq):  # type: ignore[no-untyped-def]
         return seq[int(self.random() * len(seq))]
@@ -28,7 +28,7 @@ class Fast(random.Random):
 
 
 def parsed(line: str) -> tuple[int, list[Part]]:
-    """A template's weight and parts: texts, and (name, rule) for what is put in, one may be ''."""
+    """A template's weight and parts: texts, and (name, rule) for substitutions; name may be ''."""
     weight, text = re.fullmatch(r"(?:\*(\d+)(?: |$))?(.*)", line.strip()).groups()  # type: ignore[union-attr]
     parts: list[Part] = []
     names: set[str] = set()
@@ -44,10 +44,10 @@ def parsed(line: str) -> tuple[int, list[Part]]:
 
 
 class Templates:
-    """
-    Rules, each a line with its name and a colon, then one template a line.  In these $name is one
-    made by that rule, and so is $x=name, which $x then repeats.  A template may begin with *N,
-    how often it stands there.
+    """Rules: a line with the rule's name and a colon, then one template a line.
+
+    In a template, $name is replaced by an expansion of that rule, and $x=name also lets $x repeat
+    it. A template may begin with *N, its weight.
     """
 
     def __init__(self, text: str, **functions: Callable[[random.Random], str]) -> None:
@@ -59,11 +59,11 @@ class Templates:
             self.rules[name.rstrip(":")] = [parts for n, parts in templates for _ in range(n)]
 
     def names(self, rule: str, names: Iterable[str]) -> None:
-        """Has @rule be one of them."""
+        """Makes @rule expand to one of the names."""
         self.rules[rule] = [[name] for name in names]
 
     def add(self, rng: random.Random, rule: str, out: list[str]) -> None:
-        """Adds one that is made by @rule to @out."""
+        """Appends an expansion of @rule to @out."""
         made = self.rules[rule]
         if not isinstance(made, list):
             return out.append(made(rng))
@@ -93,7 +93,7 @@ NUMBERS = [
 
 
 def number(rng: random.Random) -> str:
-    """A number of any kind, in a script's notation, so that reading it is tested, too."""
+    """A number of any kind, in a script's notation, which tests its conversion, too."""
     kind = rng.randrange(8)
     if kind == 0:
         return str(rng.randint(-100, 100))
@@ -156,7 +156,7 @@ FORMATS = [
 
 
 def mathematics(rng: random.Random) -> str:
-    """What the grammar has not: functions, loops and texts of fractions."""
+    """Programs beyond the grammar: functions, loops and texts of fractions."""
     names = ", ".join(f'"{rng.choice(FUNCTIONS)}"' for _ in range(3))
     some = ", ".join(f'"{rng.choice(FORMATS)}"' for _ in range(3))
     a, b, c, d = (number(rng) for _ in range(4))
@@ -171,7 +171,7 @@ end
 """
 
 
-# Functions that share local variables of the script; some variables are assigned to.
+# Functions that share the script's local variables; some variables are reassigned.
 SHARED = Templates((HERE / "shared.templates").read_text(), number=number, integer=integer)
 
 
@@ -211,11 +211,11 @@ def shared(rng: random.Random) -> str:
     return "\n".join([*lines, f"function run()\ncalls = 0\n{make('run')}\nend"])
 
 
-# Registers that had something else before a loop, and what loops may leave in them.
+# Registers with another value before a loop, and the values that loops leave in them.
 LOOPS = Templates((HERE / "loops.templates").read_text(), number=number, integer=integer)
 
 
-# Only functions without closures and varargs have loops with registers.
+# Only functions without closures and varargs keep loop variables in registers.
 OTHER = {rule: LOOPS.rules[rule] for rule in ("dots", "closure", "protected", "loop")}
 PLAIN = {
     rule: LOOPS.rules[other]

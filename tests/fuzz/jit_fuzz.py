@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compiled code against interpreted, in the user backend.
+"""Compares compiled with interpreted code, in the user backend.
 
 Random typed programs, and those of tests/lua and tests/fuzz/jit.corpus, are
 interpreted and then compiled under random limits that are far too low: loops are
-hot at once, side traces and constants run out, optimisations are off.  All have
-to print the same.  The compiler writes machine code for the kernel: a difference
-is a hole.
+hot at once, side traces and constants run out, optimisations are off. All must print the same. The
+compiler writes machine code for the kernel: a difference is a vulnerability.
 
 Needs replay.c, built with SYSCRIPT_FUZZ (vm.c).
 """
@@ -20,7 +19,7 @@ from lua_fuzz import OVER, TESTS, Replayer, options, read_source, rounds
 from lua_grammar import Generator
 
 CORPUS = sorted([*TESTS.glob("lua/*.lua"), *TESTS.glob("fuzz/jit.corpus/*.lua")])
-# What is tried of each parameter, in the order of LuaJIT's JIT_PARAMDEF.
+# Values to try for each parameter, in the order of LuaJIT's JIT_PARAMDEF.
 PARAMETERS = {
     "maxtrace": [3, 20, 500],
     "maxrecord": [30, 200, 4000],
@@ -40,12 +39,12 @@ PARAMETERS = {
 }
 RARER = [name for name in PARAMETERS if not name.startswith("hot")]
 TRIES = 8
-# Of the sources, those that are kept; the others are random programs.
+# The share of corpus programs; the others are random.
 KEPT = 0.1
 
 
 def settings(rng: random.Random) -> str:
-    """What SYSCRIPT_JIT takes: the hot counts always, of the rest some."""
+    """SYSCRIPT_JIT's value: the hot counts always, some of the other parameters."""
     chosen = ["hotloop", "hotexit", *rng.sample(RARER, rng.randint(0, 4))]
     values = [rng.choice(PARAMETERS[name]) if name in chosen else -1 for name in PARAMETERS]
     without = rng.choice([0, 0, 1 << rng.randrange(10), rng.randrange(1 << 10)])
@@ -57,7 +56,7 @@ class JitFuzzer(Replayer):
         """Interpreted once, compiled several times."""
         chosen = [settings(rng) for _ in range(TRIES)]
         expected, *seen = self.replay(source, ["i", *("j" + text for text in chosen)]) or [None]
-        # Which limit is met, and where, is a matter of speed.
+        # Which limit is exceeded, and where, depends on speed.
         if expected is None or re.search(OVER, expected[2]):
             return
         for text, outcome in zip(chosen, seen, strict=False):

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Random Lua sources for the engine, in the user backend.
 
-Half are *generated* from a grammar, so that most run to their end: compiled and
-interpreted they have to print the same.  Half are *mutated* from the corpus, so
-that most are wrong in new ways: they have to end in an orderly fashion.  No
-source may crash the engine, hang it, or draw a word from a sanitizer.
-
-What fails is kept in --keep, with the command that shows it.
+Half are *generated* from a grammar, so that most run to their end: compiled and interpreted, they
+must print the same. Half are *mutated* from the corpus, so that most fail in new ways: they must
+end with a proper error. No source may crash the engine, hang it, or cause a sanitizer report.
+Failing sources are kept in --keep, with the command that reproduces the failure.
 """
 
 from __future__ import annotations
@@ -27,15 +25,15 @@ BUILD = TESTS.parent / "build"
 HANG = 60
 LIMITS = ["--time-limit", "200", "--memory-limit", "4096"]
 OVER = "over the time limit|over the memory limit"
-# 77 is the sanitizers' own, so that it is taken for no script's error.
+# The sanitizers' exit status 77 cannot be taken for a script's error.
 CRASH_STATUS = 77
-# The VM runs on a stack of its own, which ASan knows nothing of.
+# The VM runs on a stack of its own, unknown to ASan.
 REMARK = re.compile(r"==\d+==WARNING: ASan is ignoring.*\n(False positive.*\n)?(For details.*\n)?")
 SANITIZER = re.compile(r"AddressSanitizer|runtime error:|LeakSanitizer|SUMMARY:")
 
 
 def change(rng: random.Random, tokens: list[str], other: list[str]) -> None:
-    """Change one run of tokens, with some of another source's."""
+    """Replace a run of tokens by some of another source's."""
     at, n = rng.randrange(len(tokens)), rng.randint(1, 8)
     there = rng.randrange(len(other))
     names = [i for i, token in enumerate(tokens) if token.isidentifier()] or [at]
@@ -114,12 +112,12 @@ class Fuzzer:
         return False
 
     def verdict(self) -> int:
-        """What was done, and the exit status."""
+        """Prints the counts; returns the exit status."""
         print(", ".join(f"{count} {name}" for name, count in self.counts.items()))
         if self.found:
             print(f"{self.found} findings, kept in {self.keep}")
             return 1
-        # Sources that all ran into a limit show nothing.
+        # Sources that all exceeded a limit prove nothing.
         return 0 if self.counts["compared"] else 1
 
     def generated(self, rng: random.Random) -> None:
@@ -131,7 +129,7 @@ class Fuzzer:
             if not self.sound(source, status, stderr):
                 return
             seen.append((status, stdout, stderr))
-        # Which limit is met, and where, is a matter of speed.
+        # Which limit is exceeded, and where, depends on speed.
         if any(re.search(OVER, stderr) for _, _, stderr in seen):
             return
         self.counts["compared"] += 1
@@ -147,10 +145,10 @@ class Fuzzer:
 
 
 class Replayer(Fuzzer):
-    """Runs a source many times in one process, see replay.c: @command is that."""
+    """Runs a source many times in one process, with replay.c: @command is its path."""
 
     def replay(self, source: str, settings: list[str]) -> list[tuple[int, str, str]]:
-        """Status and both texts for each setting; fewer after a crash, which is reported."""
+        """Status and both outputs for each setting; fewer after a crash, which is reported."""
         env = {"ASAN_OPTIONS": f"exitcode={CRASH_STATUS}:detect_leaks=0"}
         try:
             done = subprocess.run(
@@ -183,14 +181,14 @@ def read_source(path: Path) -> str:
 
 
 def sources() -> list[str]:
-    """What may be mutated: a source that makes system calls might make any other."""
+    """Sources to mutate: not those with system calls, which might make any other call."""
     paths = sorted([*TESTS.glob("lua/*.lua"), *TESTS.glob("attack/*.lua")])
     texts = [read_source(path) for path in paths]
     return [text for text in texts if "syscall" not in text and "\n-- raw: " not in text]
 
 
 def options(doc: str, command: str) -> argparse.ArgumentParser:
-    """What every fuzzer takes; @command is of the build for sanitizers."""
+    """Options of every fuzzer; @command is the command built with sanitizers."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--command", type=Path, default=BUILD / "asan" / command)
     parser.add_argument("--seconds", type=float, default=60)
@@ -200,7 +198,7 @@ def options(doc: str, command: str) -> argparse.ArgumentParser:
 
 
 def rounds(arguments: argparse.Namespace) -> Iterator[random.Random]:
-    """The same generator, again and again until the time is over."""
+    """The same generator in each round, until the time is over."""
     print(f"seed {arguments.seed}", flush=True)
     rng = random.Random(arguments.seed)
     end = time.monotonic() + arguments.seconds

@@ -24,7 +24,7 @@ KINDS = ("num", "str", "tab", "fun")
 
 
 class Generator:
-    """Makes one program.  Every name is bound; what is printed is the same anywhere."""
+    """Makes one program. Every name is bound; the output does not depend on the machine."""
 
     def __init__(self, rng: random.Random, rounds: Sequence[int] = (3, 10, 80, 200)) -> None:
         self.rng = rng
@@ -73,7 +73,7 @@ class Generator:
         return "(" + rng.choice(choices)() + ")"
 
     def small(self, number: str) -> str:
-        # Beyond 2^51 the result of bit operations is not defined.
+        # Beyond 2^51 the result of bit operations is undefined.
         return f"(({number}) % 65536)"
 
     def text(self, depth: int) -> str:
@@ -121,7 +121,7 @@ class Generator:
 
     def loop(self, depth: int) -> list[str]:
         rng = self.rng
-        # Long enough to be compiled where they are not nested.
+        # Enough iterations to be compiled, where loops are not nested.
         rounds = rng.choice(self.rounds) if depth >= 2 else rng.choice([2, 5, 9])
         self.scopes.append({kind: [] for kind in KINDS})
         name = self.fresh("num")
@@ -166,7 +166,7 @@ class Generator:
         else:
             value = f"{{ {self.num(2)}, {self.num(1)}, f1 = {self.num(2)}, f2 = {self.text(1)} }}"
             value = f"setmetatable({value}, M)" if rng.random() < 0.3 else value
-        # Bound after its value, which must not use it.
+        # Bound after its value is generated, which must not use it.
         return [f"local {self.fresh(kind)} = {value}"]
 
     def assign(self, depth: int) -> list[str]:
@@ -223,9 +223,9 @@ class Generator:
         )
 
 
-# H adds a value to the digest, F makes text of a number, N a number of anything,
-# P records how a pcall ended, R makes an array, G bounds the work.  NaN has a
-# sign that no program may depend on.
+# H adds a value to the digest, F converts a number to text, N converts anything to a number, P
+# records how a pcall ended, R makes an array, G bounds the work. The sign of a NaN is ignored:
+# programs must not depend on it.
 PROLOGUE = """\
 function run()
 	local digest, calls = 0, 0

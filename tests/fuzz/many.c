@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls LLVMFuzzerTestOneInput() as often as it can, without a look at what that covers:
- * several times as often as a fuzzer that learns.  Inputs are those of directories, changed,
- * and bytes at random.
+ * Calls LLVMFuzzerTestOneInput() without coverage feedback, which makes several times as many calls
+ * as a coverage-guided fuzzer. Inputs are mutations of the files in the directories, and random
+ * bytes.
  *
  *	many RUNS SEED DIRECTORY...
  *
- * An input that ends the process is left in crash-SEED.
+ * An input that ends the process is stored in crash-SEED.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ static void add_directory(const char *name)
 	closedir(dir);
 }
 
-/* Some bytes of another input take the place of some here. */
+/* Replaces some bytes by bytes of another input. */
 static void splice(void)
 {
 	const struct input *from = &inputs[any(ninputs)];
@@ -166,7 +166,7 @@ static double cpu_seconds(void)
 int main(int argc, char **argv)
 {
 	static const int ends[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT };
-	/* Wherever rsp leads. */
+	/* An alternate signal stack, since rsp may be invalid. */
 	static uint8_t stack[64 << 10];
 	struct sigaction act = { .sa_handler = keep_input, .sa_flags = SA_ONSTACK };
 	uint64_t runs = 0, most;

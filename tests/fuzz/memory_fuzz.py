@@ -3,9 +3,9 @@
 
 A script is run again and again with another allocation failing each time: of the
 heap (objects, stacks, buffers, traces) or of machine code, interpreted or
-compiled, while it is loaded or while it runs.  Each run has to end as without,
-where the allocation could be done without, or with "no memory": no failed
-allocation may be survived by a script, and none may crash the engine.
+compiled, while it is loaded or while it runs. Each run must end as without the failure, if the
+allocation was optional, or with "no memory": a script must not survive a failed allocation, and
+none may crash the engine.
 
 Needs replay.c, built with SYSCRIPT_FUZZ (vm.h).
 """
@@ -19,9 +19,9 @@ import sys
 from lua_fuzz import OVER, Replayer, options, rounds, sources
 from lua_grammar import Generator
 
-# Some anywhere, and a run of neighbours.
+# Random allocations, and a run of consecutive ones.
 ANYWHERE, NEIGHBOURS = 24, 24
-# The last allocation that is tried; few scripts make more.
+# The last allocation to try; few scripts make more.
 LAST = 30000
 NO_MEMORY = re.compile(r"no memory for (the|a new) script")
 ENOMEM = -12

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0
--- What every pack of programs begins with.  P prints the kinds and values of what it gets, a NaN
--- without its sign; Y calls a function in a coroutine, and resumes that with what it yields until
--- it ends; G bounds the work; N is a table's first border.
+-- The prelude of every pack of programs. P prints types and values of its arguments, a NaN without
+-- its sign; Y calls a function in a coroutine, and resumes it with each value that it yields until
+-- it ends; G bounds the work; N returns a table's first border.
 local calls, all = 0, {}
 local format, find, gsub, concat = string.format, string.find, string.gsub, table.concat
 local function V(v)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs one script in this process, again and again: thousands of runs a minute, where a
- * process for each takes its time with sanitizers.
+ * Runs one script repeatedly in this process: thousands of runs a minute, because starting a
+ * process with sanitizers is slow.
  *
  * usage: replay SETTING... <SOURCE
  *
@@ -62,7 +62,7 @@ static void replay(size_t len, const char *setting)
 	printf("%d %d %zu\n", ret < 0 ? ret : 0, out, strlen(error));
 	fwrite(output, 1, out, stdout);
 	fputs(error, stdout);
-	/* What comes next may be the end of this process. */
+	/* The next run may end this process. */
 	fflush(stdout);
 }
 

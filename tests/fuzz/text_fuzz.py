@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Patterns and numbers in text: the compiled forms of string functions against the others.
+"""Patterns and numbers in text: compares the compiled forms of string functions with the others.
 
-Random patterns, which are constants, so that they are compiled, are looked for in random
-subjects, and replaced; random numerals are converted; characters and parts of strings are taken
-at random places, and put together.  LuaJIT, and Lua on the confined engine, interpreted and
-compiled, have to find the same.
+Random patterns, constants so that they are compiled, are searched and replaced in random subjects;
+random numerals are converted; characters and substrings are taken at random positions and
+concatenated. LuaJIT, and Lua on the confined engine, interpreted and compiled, must give the same
+results.
 
 usage: text_fuzz.py [--scripts N] [--seed N]
 """
@@ -157,7 +157,7 @@ def single(rng: random.Random) -> str:
 
 
 def pattern(rng: random.Random) -> str:
-    """Without zeros: with those, LuaJIT's patterns go on."""
+    """Without zeros: LuaJIT's patterns continue after them."""
     return any_pattern(rng).replace("\0", "")
 
 
@@ -234,7 +234,7 @@ def compare(engines: Engines, seed: str) -> int:
     bad = 0
     for name, found in others:
         for n, (one, other) in enumerate(zip(first[1], found, strict=True)):
-            # Where a limit is met is no difference; on a busy machine one may be.
+            # Exceeding a limit is not a difference; on a busy machine one engine may.
             if one != other and one[0] > 0 < other[0]:
                 bad += 1
                 what = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How much: `make test-attack FRAMES=1000000 ATTACK_TIME=7200`."""
+"""The amount of work: `make test-attack FRAMES=1000000 ATTACK_TIME=7200`."""
 
 from __future__ import annotations
 

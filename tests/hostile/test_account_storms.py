@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Accounts against accounts, by storms; tests/vm/test_accounts.py has a sample of each."""
+"""Storms of accounts against accounts; tests/vm/test_accounts.py has a sample of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from confined.kernel import Arena, lib
 from runner import SLOWDOWN
 
 SECONDS = 8 * SLOWDOWN
-# Others waited 3 to 9 seconds for a lock.
+# Before the fix, others waited 3 to 9 seconds for a lock.
 LATE = 1.5 * SLOWDOWN
 
 
@@ -47,7 +47,7 @@ def told(account: Account, word: object = 1) -> list:
 
 
 def last_in_line(channel: Channel, act: Callable[[], object]) -> None:
-    """On a CPU that another process of the same user has for itself."""
+    """At the lowest priority, on a CPU that another process of the same user occupies."""
     os.sched_setaffinity(0, {0})
     busy = os.fork()
     if not busy:
@@ -98,7 +98,7 @@ def closes(channel: Channel) -> None:
 
 
 def works(channel: Channel) -> None:
-    """Registers, lists, runs and closes, and says how long each took at most."""
+    """Registers, lists, runs and closes; reports the longest time of each."""
     os.sched_setaffinity(0, {os.cpu_count() - 1})
     with Arena() as arena:
         while (seconds := channel.hear()) is not None:
@@ -124,7 +124,7 @@ def works(channel: Channel) -> None:
 
 @contextmanager
 def in_a_group(attackers: list[Account]) -> Iterator[None]:
-    """Ends what they started, too."""
+    """Ends the processes that they started, too."""
     try:
         yield
     finally:
@@ -142,7 +142,7 @@ def in_a_group(attackers: list[Account]) -> Iterator[None]:
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
 @pytest.mark.parametrize("attack", [registers, lists, closes])
 def test_nobody_waits_for_the_last_in_line(attack: Callable[[Channel], None]) -> None:
-    """A task that is preempted in the kernel and not run again holds nothing of others."""
+    """A task preempted in the kernel and never scheduled again blocks no other account."""
     with preemption("full") as full:
         if not full:
             pytest.skip("a kernel that does not preempt itself")
@@ -158,7 +158,7 @@ def test_nobody_waits_for_the_last_in_line(attack: Callable[[Channel], None]) ->
 
 
 def test_many_accounts_take_all_code() -> None:
-    """Eight hogs and then all that there can be: each has what is promised."""
+    """Eight hogs, then the greatest number of accounts: each gets its guaranteed share."""
     with accounts(7, hold_all_code) as hogs:
         held = [told(hog) for hog in hogs]
         assert held == sorted(held, reverse=True) and held[-1] >= 104
@@ -175,7 +175,7 @@ def test_many_accounts_take_all_code() -> None:
 
 
 def storm(channel: Channel) -> None:
-    """Registers, runs and closes with all that it may have."""
+    """Registers, runs and closes with everything it may have."""
     arenas = [Arena(ARENA << n) for n in range(4)]
     images = [
         i.Image([i.movi(0, n) + i.EXIT], shift=16 + n, stack_end=0x8000).pack() for n in range(4)
@@ -203,7 +203,7 @@ def test_killed_processes_leave_nothing() -> None:
 
 
 def test_all_register_the_same() -> None:
-    """Processes of an account share code and wait for one another, while some are killed."""
+    """Processes of an account share code and wait for each other, while some are killed."""
 
     def body(channel: Channel) -> None:
         image = i.Image([i.mov(1, 0) * 20_000 + i.movi(0, 7) + i.EXIT]).pack()

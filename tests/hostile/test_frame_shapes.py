@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""net.frames: frames of all shapes, for as long as one likes."""
+"""net.frames: frames of all shapes, for a chosen time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs for netfilter of owners of namespaces, against the machine and its neighbours."""
+"""Netfilter programs of namespace owners, against the machine and their neighbours."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from runner import SLOWDOWN, account
 
 CGROUP = Path("/sys/fs/cgroup/programs")
 MIB = 1 << 20
-# To hear of a namespace's end, and of a kernel that is slow to come to it.
+# Time to be notified of a namespace's end, which the kernel may delay.
 PATIENCE = 60 * SLOWDOWN
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Namespaces end, and programs with them; no one's share is less than before."""
+    """Namespaces and their programs end; no share is smaller than before."""
     yield
     until = time.monotonic() + PATIENCE
     while p.references() and time.monotonic() < until:
@@ -59,7 +59,7 @@ def test_queue(seed: int, seconds: float) -> None:
 
 
 def test_all_at_once(seed: int, seconds: float) -> None:
-    """Storms, and namespaces that vanish; a neighbour counts its packets."""
+    """Storms, and disappearing namespaces; meanwhile a neighbour counts its packets."""
     hostile = [judges.begin(name, seconds, seed) for name in ("storm", "vanish")]
     neighbour = judges.begin("counted", seconds, seed, "member")
     judges.judge_neighbour(judges.end(neighbour, seconds))
@@ -69,7 +69,7 @@ def test_all_at_once(seed: int, seconds: float) -> None:
 
 
 def test_memory_is_the_loaders(seed: int) -> None:
-    """Its cgroup pays, also when it has ended, and at the limit nothing is loaded."""
+    """Its cgroup is charged, even after the process ended, and at the limit nothing is loaded."""
     (CGROUP.parent / "cgroup.subtree_control").write_text("+memory")
     CGROUP.mkdir()
     used = lambda: int((CGROUP / "memory.current").read_text())  # noqa: E731
@@ -93,7 +93,7 @@ def test_memory_is_the_loaders(seed: int) -> None:
             (CGROUP / "memory.max").write_text(str(used() + 4 * MIB))
             ask("load")
             told = hoarder.stdout.readline()
-            # Refused, or ended by the cgroup's own OOM killer: nobody else pays.
+            # Refused, or killed by the cgroup's own OOM killer: no other cgroup is charged.
             assert not told or 0 < sum(map(bool, json.loads(told)))
             hoarder.stdin.close()
         assert "oom_kill" in (CGROUP / "memory.events").read_text()

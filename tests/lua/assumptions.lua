@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What a compiler may assume when it looks at a script, and is not so when it runs.
+-- Assumptions that a compiler may make about a script, but that fail at run time.
 
 -- Tables of system calls, constants and functions that are replaced later.
 local getppid, lseek, peek, name = syscall.getppid, syscall.lseek, util.peek, errno.name
@@ -28,7 +28,7 @@ local function order(a, b) return a < b, a <= b, a == b, a > b end
 local function count() shared = shared + 1 return shared end
 local function concat(a, b) return a .. b end
 
--- There is more to show than a script may print: a sum stands for it.
+-- There is more to show than a script may print: a checksum stands for it.
 local digest, type, tostring, byte = 0, type, tostring, string.byte
 local function show(...)
 	for i = 1, select("#", ...) do
@@ -44,7 +44,7 @@ local function try(f, ...)
 	show(pcall(f, ...))
 end
 
--- Of an integer, of other numbers, and of what is none.
+-- An integer, other numbers, and values that are not numbers.
 local values = {
 	0, -0, 1, -1, 0.5, 2 ^ 31, 2 ^ 51 - 1, 2 ^ 51, -2 ^ 51, -2 ^ 51 - 1, 2 ^ 53, 2 ^ 63, -2 ^ 63,
 	1 / 0, -1 / 0, 0 / 0, "7", "x", false, {}, print,
@@ -74,7 +74,8 @@ local function arithmetic()
 	end
 end
 
--- Upvalues, fields and metatables that others change between two uses, and in the middle.
+-- Upvalues, fields and metatables that other code changes between two uses, and in the middle of
+-- one.
 local function changes()
 	show(count(), count())
 	for _, v in ipairs { 0.5, "41", 2 ^ 51 - 2, 2 ^ 53 } do
@@ -104,7 +105,7 @@ local function changes()
 	for _ = 1, 3 do show(t.n + t.n, field(object)) end
 end
 
--- A coroutine that yields out of whatever calls it, while the function's variables change.
+-- A coroutine that yields across any kind of call, while the function's variables change.
 local function across()
 	local co = coroutine.wrap(function(t)
 		local sum = 0

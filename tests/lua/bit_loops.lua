@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Bit operations compiled in loops, against the same made of arithmetic.
+-- Bit operations compiled in loops, compared with their arithmetic definitions.
 local band, bor, bxor, lshift, rshift = bit.band, bit.bor, bit.bxor, bit.lshift, bit.rshift
 
 local function slow(a, b, op)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What compiled code calls returns nothing in the last rounds: it must raise the error that
--- an interpreter raises, and not go on with nothing.
+-- In the last iterations the functions that compiled code calls return no value: it must raise the
+-- interpreter's error instead of continuing without a value.
 function run()
 	local good, bad = util.buffer(64), 16
 	local function copied(address) return getmetatable(util.copyin(address, 3)) end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Strings where numbers are wanted and the other way round.
+-- Strings where numbers are expected, and numbers where strings are.
 local function try(f, ...)
 	local ok, e = pcall(f, ...)
 	print(ok, ok and e or (e:gsub("^.-:%d+: ", "")))

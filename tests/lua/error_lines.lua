@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Errors of the parser tell of the line where a function begins, and of nothing else: also
--- those that are found before the function's body is.
+-- A parser error about a function names the line where the function begins, also if it is found
+-- before the body.
 local function list(n, what)
 	local t = {}
 	for i = 1, n do t[i] = what .. i end

@@ -53,7 +53,7 @@ function run()
 	text(function() math.floor("x") end)
 	text(function() table.concat({ {} }) end)
 	text(function() ipairs() end)
-	-- Raised out of a compiled loop: the same line.
+	-- Raised from a compiled loop: the same line.
 	text(function()
 		local s = 0
 		for i = 1, 300 do

@@ -43,7 +43,7 @@ function run()
 		return calls % 10
 	end)
 	assert(calls == 500 and #r == 500 and r:sub(1, 12) == "123456789012")
-	-- A callback that itself matches.
+	-- A callback that itself calls gsub.
 	print((("a1b2c3"):gsub("%a%d", function(m) return (m:gsub("%d", function(d) return d * 2 end)) end)))
 	return calls
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Integers beyond 2^53, which only pass through: values that compare and print.
+-- Integers beyond 2^53, which scripts only pass through: comparing and printing them.
 local function text(f, ...)
 	local _, message = pcall(f, ...)
 	return (tostring(message):gsub("^[^:]*:%d+: ", ""))
@@ -32,7 +32,7 @@ local function memory(p)
 	print(large.v)
 end
 
--- The position of what has no end, over the edge; in loops that get compiled.
+-- The position at the end of the integer range, and past it; in loops that get compiled.
 local function calls(p)
 	local fd = syscall.openat(const.AT_FDCWD, "/proc/self/mem", const.O_RDONLY)
 	local at = syscall.lseek(fd, 2 ^ 53 - 100, const.SEEK_SET)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Algebraic identities: the compiler's simplified forms against ones that it cannot see through.
+-- Algebraic identities: compares the compiler's simplified forms with opaque ones.
 local function hide(x) return tonumber(string.format("%.17g", x)) end
 
 local function key(x)

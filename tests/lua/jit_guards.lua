@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Things that traces take for granted, changed behind their backs.
+-- Assumptions of traces, invalidated after compilation.
 function run()
 	local mt1 = { __index = function() return 1 end }
 	local mt2 = { __index = function() return 2 end }

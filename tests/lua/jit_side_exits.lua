@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Branches that change their minds: side traces, exits on every kind of guard.
+-- Branches that change direction: side traces, exits on every kind of guard.
 function run()
 	local a, b, c, d = 0, 0, 0, 0
 	for i = 1, 2000 do

@@ -6,7 +6,7 @@ local values = { 0, 1, -1, 10, 1e14, 1e15, 1e16, 123456789012345, 0.1, 0.2, 0.3,
 	99999999999999.5, 999999999999995, 1e100, 1.0282312889578505e-236 }
 
 function run()
-	-- One that is whole, and above a tie, once it is rescaled.
+	-- A number that is whole after rescaling, and above a tie.
 	assert(tostring(1.0282312889578505e-236) == "1.0282312889579e-236")
 	for _, v in ipairs(values) do
 		print(tostring(v), tostring(-v), v .. "", string.format("%.17g", v))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- fs.read_file(): all of a file, as much as there is room for, and what cannot be read.
+-- fs.read_file(): whole files, partial reads, and errors.
 local read_file, openat, close = fs.read_file, syscall.openat, syscall.close
 local AT_FDCWD, ENOENT = const.AT_FDCWD, -errno.ENOENT
 
@@ -9,7 +9,7 @@ local function text_at(path)
 	return addr
 end
 
--- Compiled: one result, both, more, and as an argument.
+-- Compiled: one result, both results, more, and as an argument.
 local function results(dirfd, path, buf, size, flags)
 	local a, b, c = read_file(dirfd, path, buf, size)
 	local d, e = read_file(dirfd, path, buf, size, flags)
@@ -47,7 +47,7 @@ function run()
 	is(4096, 2 ^ 35 + 1, AT_FDCWD, path, buf, 4096)
 	assert(util.peek(buf + 4088, "u8") == 0)
 
-	-- By a link, from a directory, and through both.
+	-- By a link, relative to a directory, and both.
 	local link = text_at(name .. ".link")
 	assert(syscall.symlinkat(name, AT_FDCWD, name .. ".link") == 0)
 	is(10, 2 ^ 35 + 1, AT_FDCWD, link, buf, 10)
@@ -64,7 +64,7 @@ function run()
 	assert(syscall.unlinkat(AT_FDCWD, name .. ".link", 0) == 0)
 	is(ENOENT, nil, AT_FDCWD, path, buf, 10)
 
-	-- What is no regular file.
+	-- Files that are not regular.
 	is(10, -1, AT_FDCWD, text_at("/dev/zero"), buf, 10)
 	is(0, 0, AT_FDCWD, text_at("/dev/null"), buf, 10)
 	is(-errno.EISDIR, nil, AT_FDCWD, text_at("/tmp"), buf, 10)
@@ -76,7 +76,7 @@ function run()
 	local n, total = read_file(AT_FDCWD, text_at("/proc/self/stat"), buf, 10)
 	assert(n == 10 and total == -1)
 
-	-- With numbers that are none, and from others.
+	-- Arguments that are not numbers.
 	assert(not pcall(read_file, AT_FDCWD, path, buf))
 	assert(not pcall(read_file, AT_FDCWD, path, buf, "x"))
 	assert(not pcall(read_file, AT_FDCWD, {}, buf, 1))

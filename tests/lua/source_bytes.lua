@@ -1,7 +1,8 @@
--- Each byte in each state of the lexer, and each pair of bytes in some: what becomes of the text.
+-- Each byte in each state of the lexer, and each pair of bytes in some: the outcome of loading the
+-- text.
 local byte = string.char
 
--- The byte goes where @ is.  What follows closes what the byte may have opened.
+-- The byte replaces @. The rest closes whatever the byte may have opened.
 local states = {
   token = "return 1 @ 2", start = "@ return 7", name = "local a@b = 3 return a@b",
   first = "local @ = 5 return @", number = "return 1@2", zero = "return 0@1", point = "return 1.@5",
@@ -17,8 +18,8 @@ local states = {
   differs = "return 3 ~=@ 3", colon = "goto a :@a:: return 2", dots = "return select('#', ..@)",
 }
 
--- Inside of strings and comments.  Elsewhere LuaJIT's newer syntax, which the manual lists,
--- begins with some.
+-- Inside strings and comments. Elsewhere some pairs begin LuaJIT's newer syntax, which the manual
+-- lists.
 local inside = {}
 for name in ("string quoted escape decimal two_digits x x_digit u u_digit z long long_first "
   .. "level_end comment long_comment closing"):gmatch("%S+") do
@@ -42,7 +43,7 @@ local function sum(h, s)
   return h
 end
 
--- Runs of bytes with the same outcome, where the byte itself counts as @.
+-- Runs of bytes with the same outcome; the byte itself is shown as @.
 local function bytes_of(name, source)
   local last, from, runs, h = nil, 0, {}, 0
   for c = 0, 256 do

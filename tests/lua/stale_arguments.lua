@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Library functions with none to three arguments: what earlier calls have left on the
--- stack behind them is no argument.
--- Of them results differ in any case, or they change what this program runs in.
+-- Library functions with zero to three arguments: stack slots left by earlier calls are not
+-- arguments. The excluded functions have varying results, or change this program's environment.
 local skipped = { buffer = true, collectgarbage = true, gcinfo = true, getfenv = true,
 	print = true, random = true, randomseed = true, run = true, setfenv = true }
 local given = { function() return 1 end, function() return "x" end, function() return {} end }
@@ -19,7 +18,7 @@ local calls = {
 	function(f, a, b, c) return pcall(f, a, b, c) end,
 }
 
--- Of objects only the type: their addresses differ.
+-- Only the type of objects: their addresses differ.
 local function seen(...)
 	local parts = {}
 	for i = 1, select("#", ...) do
@@ -46,7 +45,7 @@ local function check(name, f, n, a, b, c, repetitions)
 end
 
 local function check_all(name, f)
-	-- So often that it is compiled.
+	-- Often enough to be compiled.
 	check(name, f, 0, nil, nil, nil, 20)
 	for _, a in ipairs(given) do
 		check(name, f, 1, a, nil, nil, 1)

@@ -7,11 +7,11 @@ local function fails(text, f, ...)
 	assert(not ok and e:find(text, 1, true), tostring(e))
 end
 
--- Whatever the script is called by here.
+-- The script's chunk name.
 local _, own = pcall(function() error("own") end)
 local name = own:match("^(.*):%d+: own$")
 
--- At the script's line, and not at one of the library, or at none.
+-- Errors point to the script's line, not to a line of the library.
 local function has_place(f)
 	local ok, e = pcall(f)
 	assert(not ok and e:sub(1, #name) == name and e:find("^:%d+: ", #name + 1), tostring(e))
@@ -42,7 +42,7 @@ end
 
 function run()
 	places()
-	-- Packed: what is not named is zero.
+	-- Packing: unnamed fields are zero.
 	assert(T.timespec.pack { tv_sec = 1, tv_nsec = -1 } == "\1\0\0\0\0\0\0\0" .. ("\255"):rep(8))
 	assert(#T.sockaddr_un.pack { sun_path = "x" } == 110)
 	local v6 = T.sockaddr_in6.pack { sin6_port = util.htons(80), sin6_addr = { [1] = 1, 2, 3 } }
@@ -82,7 +82,7 @@ function run()
 	fails("not a view of memory", syscall.nanosleep, { [0] = "x" })
 	fails("number expected, got table", syscall.close, ts)
 	fails("bad count", T.timespec.new, 0)
-	-- A loop that runs compiled, and then gets something else.
+	-- A loop runs compiled, and then its argument changes type.
 	local arg = ts
 	for i = 1, 300 do
 		if i == 290 then arg = {} end

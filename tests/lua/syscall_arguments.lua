@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Which arguments of a system call have to be there, and what is said if not.
+-- Required arguments of system calls, and the errors for missing ones.
 local function fails(text, f, ...)
 	for _ = 1, 100 do
 		local ok, e = pcall(f, ...)
@@ -11,7 +11,7 @@ end
 
 function run()
 	local nothing
-	-- Never descriptor 0 for want of another.
+	-- A missing argument must not become descriptor 0.
 	fails("bad argument #1 to 'close' (number expected, got nil)", function() syscall.close(nothing) end)
 	fails("bad argument #1 to 'close' (number expected, got nil)", function() return syscall.close(undefined) end)
 	fails("bad argument #1 to 'close' (number expected, got nil)", syscall.close, nil)
@@ -46,7 +46,7 @@ function run()
 	assert(errno.name(0) == nil and errno.name(4095) == nil)
 	assert(not pcall(errno.name) and not pcall(errno.name, "ENOENT"))
 
-	-- Arguments are checked in their order.
+	-- Arguments are checked in order.
 	fails("bad argument #1 to 'peek' (number expected, got table)", util.peek, {}, "i3")
 	fails("bad argument #1 to 'poke' (number expected, got table)", util.poke, {}, "i3")
 	fails("bad argument #1 to 'copyin' (number expected, got table)", util.copyin, {}, {}, "i3")

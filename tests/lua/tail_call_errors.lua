@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Tail calls of library functions: their errors know the line, their results
--- arrive, and tail calls of Lua functions still take no room.
+-- Tail calls of library functions: errors have the right line, results arrive, and tail calls of
+-- Lua functions still take no stack.
 local function line(f, ...)
 	local ok, e = pcall(f, ...)
 	assert(not ok)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Lua as programs for subsystems: what it returns, where it fails and with which line, and
- * what is refused; and the examples of packet filters, in C as well.  Images are checked as
- * the kernel checks them, and interpreted, with the fuel that the kernel gives them.
+ * Lua as programs for subsystems: results, failures and their lines, and refused code; and the
+ * example packet filters, in C as well. Images are checked as the kernel checks them, and
+ * interpreted, with the fuel that the kernel gives them.
  */
 #define machine_call test_call
 #define machine_poll test_poll
@@ -20,7 +20,7 @@
 
 #define CPUS	2
 #define FUEL	8192
-#define COST_FUNCTION	32	/* and of tables and packets, at the least, what is in seat.c */
+#define COST_FUNCTION	32	/* for table and packet helpers at least the cost in seat.c */
 
 static struct whole whole;
 static struct checked checked;
@@ -44,7 +44,7 @@ static const char *name_of(u32 number)
 	return name;
 }
 
-/* A table of four entries, found by all of the key, never too old. */
+/* A table of four entries, looked up by the whole key, never expiring. */
 static u64 table(const char *name, const u64 *args)
 {
 	u32 key_size = *(u32 *)(arena + place_of(args[0]) + 4);
@@ -122,7 +122,7 @@ static void unload(void)
 	arena = NULL;
 }
 
-/* @whole is checked, and gets memory. */
+/* Checks @whole and gives it memory. */
 static void begin(const char *source)
 {
 	char error[256];
@@ -148,7 +148,7 @@ static int load_lua(const char *source, const char *subsystem)
 	return err;
 }
 
-/* As `syscript load` does: Lua, or what was compiled from C. */
+/* Loads like `syscript load`: Lua source, or an object compiled from C. */
 static void load_program(const char *path, const char *subsystem)
 {
 	static char file[1 << 20];
@@ -175,7 +175,7 @@ static void load_program(const char *path, const char *subsystem)
 	begin(path);
 }
 
-/* 0 and the result; or the line that failed, and in @reason why. */
+/* 0 and the result; or the line that failed, with the reason in @reason. */
 static u32 enter(const void *view, size_t size, s64 *result, u64 *reason)
 {
 	struct machine machine;
@@ -201,10 +201,10 @@ static u32 enter(const void *view, size_t size, s64 *result, u64 *reason)
 /* -- Numbers --------------------------------------------------------------------------- */
 
 struct sum {
-	const char *body;	/* of run(a, b, c), on the second line */
+	const char *body;	/* body of run(a, b, c), on the second line */
 	s64 args[3], result;
 	u64 reason;		/* or why it fails, */
-	u32 line;		/* and where, if not on the second */
+	u32 line;		/* line of the failure, if not the second */
 };
 
 enum { NIL_ = 1, ZERO, RANGE, ERROR };
@@ -323,7 +323,7 @@ static s64 invoke(s64 a, s64 b)
 	return result;
 }
 
-/* The line, and 100 times why. */
+/* 100 times the reason, plus the line. */
 static u64 fails_at(s64 a, s64 b)
 {
 	struct syscript_arguments view = { .nargs = 2, .args = { a, b } };
@@ -363,7 +363,7 @@ static void test_variables(void)
 	CHECK_EQ(invoke(8, 0), 7);
 }
 
-/* Constants by scattered keys, some of them far apart, some negative: a binary search. */
+/* Constants by scattered keys, some far apart, some negative: compiled as a binary search. */
 static void test_scattered(void)
 {
 	CHECK(!load_lua("local t = {} for n = -511, 512 do t[n * n * n] = n end\n"
@@ -402,7 +402,7 @@ static void test_tables(void)
 
 /* -- Packets ------------------------------------------------------------------------------- */
 
-/* What the next packet is, besides its bytes. */
+/* Metadata of the next packet. */
 static struct syscript_packet next = {
 	.protocol = 0x800, .transport = 17, .l4 = 20, .now = 7000000123, .mark = 3, .in = 1,
 	.family = 2, .hook = 1,
@@ -419,7 +419,7 @@ static s64 filter(const u8 *bytes, size_t len, size_t have, u32 *line)
 
 	view.p.len = len;
 	view.p.have = have;
-	/* What an earlier packet has left. */
+	/* Stale bytes of an earlier packet. */
 	memset(view.data, 0xee, sizeof(view.data));
 	memcpy(view.data, bytes, have);
 	packet = bytes;
@@ -567,7 +567,7 @@ static s64 verdict(const u8 *p, size_t len)
 	return result;
 }
 
-/* Of a packet of @len zeros of which no more is known. */
+/* The verdict on a packet of @len zeros, with only these fields set. */
 static s64 verdict_of(u8 transport, u16 l4, size_t len)
 {
 	static const u8 zeros[512];
@@ -602,7 +602,7 @@ static void test_limits_of_senders(bool in_c)
 		CHECK_EQ(verdict(udp6, 100), n < 10 ? SYSCRIPT_ACCEPT : SYSCRIPT_DROP);
 	udp6[15] = 2;
 	CHECK_EQ(verdict(udp6, 100), SYSCRIPT_ACCEPT);
-	/* The same port, behind an extension header; the table is full of the first three. */
+	/* The same port, behind an extension header; the table is full with the first three. */
 	udp6[15] = 1;
 	memcpy(udp6 + 56, udp6 + 40, 4);
 	next.l4 = 56;
@@ -610,7 +610,7 @@ static void test_limits_of_senders(bool in_c)
 	next = before;
 }
 
-/* Those that look for a protocol let nothing pass of which they do not know it. */
+/* Filters that match a protocol pass no packet whose protocol is unknown. */
 static void test_unknown(bool in_c)
 {
 	static const struct {
@@ -630,7 +630,7 @@ static void test_unknown(bool in_c)
 		load_example(filters[n].name, in_c);
 		CHECK_EQ(verdict_of(UNKNOWN, 20, 100), filters[n].refusal);
 		CHECK_EQ(verdict_of(UNKNOWN, 0, 100), filters[n].refusal);
-		/* Its ports, or flags, are not in it. */
+		/* Truncated before its ports, or flags. */
 		CHECK_EQ(verdict_of(filters[n].transport, 97, 100), filters[n].refusal);
 		CHECK_EQ(verdict_of(filters[n].transport, 4000, 100), filters[n].refusal);
 		CHECK_EQ(verdict_of(1, 20, 100), SYSCRIPT_ACCEPT);
@@ -678,7 +678,7 @@ static s64 asked(const u8 *name, size_t len)
 	return verdict(question, put_question(question, name, len));
 }
 
-/* Where @left bytes are to be filled, of which no single one may be left over. */
+/* Fills @left bytes without leaving a single one, which cannot be a label. */
 static u8 label_size(size_t left, size_t size)
 {
 	if (left <= size + 1)
@@ -686,7 +686,7 @@ static u8 label_size(size_t left, size_t size)
 	return left == size + 2 ? size - 1 : size;
 }
 
-/* Labels of @size bytes before @end, @len bytes in all: how many with @end's. */
+/* Labels of @size bytes before @end, @len bytes in all; returns their number, including @end's. */
 static u32 put_name(u8 *name, size_t len, size_t size, const char *end, size_t end_len)
 {
 	size_t at = 0, left;
@@ -728,7 +728,7 @@ static void test_names(bool in_c)
 			known = at_all && (in_c || labels <= LUA_LABELS);
 			CHECK_EQ(asked(name, len), known ? SYSCRIPT_ACCEPT : SYSCRIPT_REJECT);
 		}
-		/* No lawful name, whose end may be anywhere. */
+		/* An invalid name, whose end may be anywhere. */
 		put_name(name, 501, sizes[n], OTHER, sizeof(OTHER));
 		CHECK_EQ(asked(name, 501), SYSCRIPT_REJECT);
 	}
@@ -736,13 +736,13 @@ static void test_names(bool in_c)
 		return;
 	CHECK_EQ(asked((u8 *)BELOW, sizeof(BELOW)), SYSCRIPT_ACCEPT);
 	CHECK_EQ(asked((u8 *)"\12notexample\3net", 16), SYSCRIPT_ACCEPT);
-	/* A byte 7 in a label, as no host's name has it. */
+	/* A byte 7 in a label, which no host name contains. */
 	CHECK_EQ(asked((u8 *)"\11x\7example\3net", 15), SYSCRIPT_REJECT);
 	CHECK_EQ(asked((u8 *)"\3net", 5), SYSCRIPT_ACCEPT);
 	CHECK_EQ(asked((u8 *)"", 1), SYSCRIPT_ACCEPT);
 }
 
-/* What cannot be decided is refused. */
+/* Questions that cannot be decided are refused. */
 static void test_odd_questions(bool in_c)
 {
 	u8 question[1024];
@@ -777,7 +777,7 @@ static void test_examples(void)
 		test_unknown(in_c);
 		test_balance(in_c);
 		test_names(in_c);
-		/* The same behind IPv6's header, and behind extensions of it. */
+		/* The same behind an IPv6 header, and behind extension headers. */
 		next.l4 = 40;
 		test_names(in_c);
 		next.l4 = LUA_HEADERS;
@@ -827,7 +827,7 @@ static void test_cpus(void)
 	CHECK_EQ(govern(2), 7);
 }
 
-/* Programs for processes, each after a line with four arguments; to a line "." */
+/* Runs programs from standard input, each after a line with four arguments, up to a line ".". */
 static void run_given(void)
 {
 	static char source[1 << 16], line[4096];

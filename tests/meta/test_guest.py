@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""vm/guest: every way in which a run can end.  One boot each."""
+"""vm/guest: every way in which a run can end. One boot each."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 
 boots = pytest.mark.boot
-# What another of these ways sees in the gate.
+# The gate has another test of the same mechanism.
 long = pytest.mark.long
 
 
@@ -21,7 +21,7 @@ def test_usage(guest) -> None:
 
 
 @boots
-@long  # as the gate itself, and test_a_fake_oops_fails_its_test_and_the_run()
+@long  # like the gate itself, and test_a_fake_oops_fails_its_test_and_the_run()
 def test_status_and_output_are_the_commands(guest) -> None:
     script = 'id -un; id -Gn; touch "$HOME/a" "$TMPDIR/b" && pwd; echo e >&2; exec sh -c "exit 7"'
     done = guest("-u", "--", "sh", "-c", script)
@@ -32,10 +32,10 @@ def test_status_and_output_are_the_commands(guest) -> None:
 
 
 @boots
-@long  # as test_a_boot_that_dies_is_tried_once_more(): a limit of time
+@long  # like test_a_boot_that_dies_is_tried_once_more(): a time limit
 def test_silence(guest) -> None:
-    # Long enough to say something, on a busy machine.
-    # What it says keeps it alive: together more than it may be silent.
+    # Long enough to print something on a busy machine.
+    # Its output keeps it alive: it runs longer than it may be silent.
     says = "for i in 1 2 3; do sleep 15; echo $i; done; sleep 1000"
     done = guest("--timeout", "30", "--", "sh", "-c", says)
     assert (done.returncode, done.stdout) == (124, "1\n2\n3\n")
@@ -44,7 +44,7 @@ def test_silence(guest) -> None:
 
 
 @boots
-@long  # as test_a_boot_that_dies_is_tried_once_more()
+@long  # like test_a_boot_that_dies_is_tried_once_more()
 def test_death_without_verdict(guest) -> None:
     done = guest("--", "sh", "-c", "echo o >/proc/sysrq-trigger; sleep 1000")
     assert done.returncode == 125
@@ -52,7 +52,7 @@ def test_death_without_verdict(guest) -> None:
 
 
 @boots
-@long  # as test_a_fake_oops_fails_its_test_and_the_run(), and test_kernlog.py
+@long  # like test_a_fake_oops_fails_its_test_and_the_run(), and test_kernlog.py
 def test_panic(guest) -> None:
     done = guest("--", "sh", "-c", "echo c >/proc/sysrq-trigger")
     assert done.returncode == 126
@@ -104,13 +104,14 @@ def test_users(as_user, as_outsider):
 @pytest.mark.long
 @boots
 def test_a_fake_oops_fails_its_test_and_the_run(guest) -> None:
-    """What pytest makes of it: results of programs and tests in the guest."""
+    """pytest's results for programs and tests in the guest."""
     tests = BUILD / "meta"
     tests.mkdir(parents=True, exist_ok=True)
     (tests / "test_fake.py").write_text(FAKE.replace("\\\\", "\\"))
     programs = BUILD / tests.relative_to(ROOT)
     programs.mkdir(parents=True, exist_ok=True)
-    # 1 for any user, skipped for any, and passed for none but root, which alone asks.
+    # "bad" fails and "skip" skips for any user; "root" runs as root only, because it checks its
+    # user ID.
     for name, status in (("bad", "1"), ("skip", "77"), ("root", "geteuid() != 0")):
         source = tests / f"test_{name}.c"
         source.write_text(PROGRAM % status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The list of what a kernel log may not say."""
+"""The messages that a kernel log must not have."""
 
 import kernlog
 import pytest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""vm/profile: the plugin's counts of a program without a kernel, which has a known
-number of instructions, and what is made of them."""
+"""vm/profile: the plugin's counts for a bare program with a known number of instructions, and their
+evaluation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _start:
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory) -> tuple[dict[int, int], dict[str, int]]:
-    """Counts of addresses, and addresses of symbols."""
+    """Counts by address, and addresses by symbol."""
     path = tmp_path_factory.mktemp("profile")
     (path / "program.S").write_text(PROGRAM)
     plugin, program, out = path / "counter.so", path / "program", path / "counts"

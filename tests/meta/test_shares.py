@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tests/shares.py: runs that share tests make each of them, once; the gate is a part of all."""
+"""tests/shares.py: runs that share tests run each test once; the gate is a part of all tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conftest import ROOT
 from runner import KERNEL, USER, in_turn
 
 NAMES = [f"test_{name}" for name in ("few", "many", "last")]
-# Each says that it ran; more than a chunk of them; one fails.
+# Each test records that it ran; more tests than a chunk; one fails.
 MODULE = """
 import os, time, pytest
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_single(): pass
 
 
 def command(*arguments: object) -> list[str]:
-    # In a directory of its own: tests/conftest.py as a plugin.
+    # In its own directory, with tests/conftest.py as a plugin.
     words = [sys.executable, "-m", "pytest", "-p", "tests.conftest", *arguments]
     return [str(word) for word in words]
 
@@ -87,7 +87,7 @@ def test_all_are_made_once(runs: int, log: Path) -> None:
 
 
 def test_other_tests_are_not_shared(log: Path) -> None:
-    """Runs that were told to make different tests keep none from another."""
+    """Runs with different selections of tests do not share any."""
     for place in "ab":
         shared = command("--share", log.parent / "shares", log.parent / place)
         subprocess.run(shared, cwd=ROOT, capture_output=True, timeout=600)
@@ -112,7 +112,7 @@ def test_gate_has_samples(tmp_path: Path) -> None:
 
 
 def test_modes_take_turns() -> None:
-    """Each case is in the gate in one of its modes, and each mode is there."""
+    """The gate has each case in one of its modes, and each mode at least once."""
     modes = [*KERNEL, USER[0]]
     cases = [(number, modes if number % 4 else modes[:2]) for number in range(12)]
     params = in_turn(cases, str)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The protocol of engine/luajit/kernel/clock.h, and all orders of its steps.
+"""A model checker for the protocol of engine/luajit/kernel/clock.h: all interleavings of its steps.
 
-Two CPUs, of which one goes offline and comes back, two tasks that move between them,
-and two runs, which tasks call, hand to each other and destroy.  Each access to what
-another context can see is a step of its own; a tick interrupts its CPU between any two,
-and other CPUs go on meanwhile.  A tick goes off at the first chance, not after some
-periods: what holds then holds after any number.
+The model has two CPUs, of which one goes offline and comes back, two tasks that move between them,
+and two runs, which tasks call, hand to each other and destroy. Each access to shared state is a
+step; a tick interrupts its CPU between any two steps, while other CPUs continue. A clock stops at
+the first opportunity, not after several periods: a property that holds then holds after any number
+of periods.
 
-explore() visits every state that can be reached, and finds the shortest way to one in
-which script code runs unwatched: on the engine's stack, and no tick will find it.  Two
-states that differ in the names of the tasks or runs alone are one, so that these names
-may be exchanged in the middle of a way.
+explore() visits every reachable state, and finds a shortest path to one in which script code runs
+unwatched: on the engine's stack, where no tick will find it. States that differ only in the names
+of tasks or runs count as one, so the names may be exchanged in the middle of a path.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ TASKS = 2
 
 @dataclass(frozen=True)
 class Protocol:
-    """What holds today; tests take away one at a time."""
+    """The rules of today's protocol; tests remove one at a time."""
 
-    # Ticks go off only where nothing may be on its way to script code.
+    # Ticks stop a clock only if nothing may be on its way to script code.
     spares_entries: bool = True
-    # A CPU that comes back finds its clock off, and no tick of another's does anything.
+    # A CPU that comes back finds its clock off, and ticks of other CPUs do nothing to it.
     resets: bool = True
-    # The run says that it enters before it asks, not after.
+    # The run announces that it enters before it asks, not after.
     says_first: bool = True
     # Gates ask again when their call returns.
     gates_ask: bool = True
-    # A run that moves, changes hands or is destroyed is forgotten where it was.
+    # When a run moves, changes hands or is destroyed, the clock where it was forgets it.
     forgets: bool = True
-    # Ticks go off on idle CPUs, which may not be preempted.
+    # Ticks stop clocks on idle CPUs, which may not be preempted.
     knows_idle: bool = True
 
 
 TODAY = Protocol()
-# Before: whoever was not on the engine's stack was taken for gone.
+# The old protocol: a run not on the engine's stack counted as gone.
 OLD = Protocol(spares_entries=False, resets=False)
 
 
@@ -52,7 +51,7 @@ class Clock(NamedTuple):
     task: int | None = None
     stack: int | None = None
     armed: bool = False
-    # The CPU that it is queued on, or FIRING.
+    # The CPU whose queue it is in, or FIRING.
     timer: int | None = None
 
 
@@ -79,14 +78,14 @@ class State(NamedTuple):
     clocks: tuple[Clock, ...] = (Clock(),) * CPUS
     tasks: tuple[Task, ...] = (Task(),) * TASKS
     runs: tuple[Run, ...] = (Run(),) * RUNS
-    # Of a tick on each CPU: whose clock, and the next step.
+    # The tick under way on each CPU: whose clock, and its next step.
     ticks: tuple[tuple[int, str] | None, ...] = (None,) * CPUS
     # CPU 1: online, dead (timers moved), reset.
     hotplug: str = "online"
 
 
-# On the engine's stack, as is a gate that has said that it comes back.  Where it goes and
-# comes without having said so, a tick takes it for gone wherever it is.
+# On the engine's stack, or in a gate that announced its return. A run that leaves and returns
+# unannounced counts as gone, wherever it is.
 ON_STACK = {"script", "gate asks"}
 
 Next = tuple[str, State]
@@ -115,8 +114,8 @@ def is_online(state: State, cpu: int) -> bool:
 
 # -- Tasks -------------------------------------------------------------------------
 
-# The steps of clock_watch(), in their order.  What it writes while ->run is NULL nobody
-# sees: that is one step.
+# The steps of clock_watch(), in order. Writes while ->run is NULL are invisible to others, so they
+# are one step.
 WATCH = ["forget", "null", "run", "armed"]
 
 
@@ -139,13 +138,13 @@ def watch(protocol: Protocol, state: State, number: int) -> State:
     elif task.at == "run":
         clocks = put(clocks, cpu, run=run)
     elif not clocks[cpu].armed:
-        # Starts the timer wherever it was queued before.
+        # Starts the timer, wherever it was queued before.
         clocks = put(clocks, cpu, armed=True, timer=cpu)
     return state._replace(clocks=clocks, runs=runs, tasks=put(state.tasks, number, at=then))
 
 
 def begins(protocol: Protocol, state: State, number: int) -> Iterator[Next]:
-    """Calls a run that is no one's, or the other task's, or destroys it."""
+    """Calls an idle run, or the other task's, or destroys one."""
     first = "say" if protocol.says_first else "ask"
     for new, run in enumerate(state.runs):
         if run.busy:
@@ -264,7 +263,7 @@ def step_of_tick(protocol: Protocol, state: State, cpu: int) -> Next:
     if at == "off":
         return "armed = false", goes("null", armed=False)
     off = put(state.clocks, whose, run=None)
-    # Whoever has started it meanwhile has it queued.
+    # If another context has started it meanwhile, it stays queued.
     timer = state.clocks[whose].timer
     return "run = NULL", end_tick(
         state._replace(clocks=off), cpu, None if timer == FIRING else timer
@@ -299,7 +298,7 @@ def hotplugs(protocol: Protocol, state: State) -> Iterator[Next]:
 
 def steps(protocol: Protocol, state: State) -> Iterator[Next]:
     for number, task in enumerate(state.tasks):
-        # A tick interrupts whatever is on its CPU.
+        # A tick interrupts the current task of its CPU.
         if task.cpu is not None and state.ticks[task.cpu]:
             continue
         for what, then in schedules(state, number):
@@ -321,7 +320,7 @@ def steps(protocol: Protocol, state: State) -> Iterator[Next]:
 
 
 def exchanged(state: State, tasks: bool, runs: bool) -> State:
-    """The same with the names of the two tasks, or runs, exchanged."""
+    """The state with the names of the two tasks, or runs, exchanged."""
 
     def task_of(number: int | None) -> int | None:
         return number if number is None or not tasks else 1 - number
@@ -343,7 +342,7 @@ def exchanged(state: State, tasks: bool, runs: bool) -> State:
 
 
 def key(state: State) -> tuple:
-    """For an order of states, whatever they hold."""
+    """A sort key for states with any contents."""
     return tuple(
         tuple((field is not None, field) for field in item)
         for item in (*state.clocks, *state.tasks, *state.runs)
@@ -351,7 +350,7 @@ def key(state: State) -> tuple:
 
 
 def normal(state: State) -> State:
-    """A representative of all states that differ in nothing relevant."""
+    """A representative of all states that are equivalent."""
     clocks = tuple(
         clock
         if clock.run is not None or any(t.cpu == cpu and t.at in WATCH for t in state.tasks)
@@ -383,7 +382,7 @@ def is_unwatched(state: State) -> bool:
 
 
 def never_goes_off(protocol: Protocol, state: State) -> bool:
-    """With no task anywhere: does a clock go on ticking?"""
+    """With no task anywhere: does a clock tick for ever?"""
     if any(task.cpu is not None for task in state.tasks) or any(state.ticks):
         return False
     for cpu in range(CPUS):
@@ -404,7 +403,7 @@ def is_wrong(protocol: Protocol, state: State) -> str:
 
 class Found(NamedTuple):
     states: int
-    # What is wrong, and the steps to it; or nothing.
+    # The fault and the steps to it; "" if there is none.
     wrong: str
     way: list[str]
 
@@ -418,7 +417,7 @@ def way_to(state: State, parents: dict[State, tuple[str, State] | None]) -> list
 
 
 def explore(protocol: Protocol, most: int | None = None) -> Found:
-    """All of them, or those that are nearest to the beginning."""
+    """All reachable states, or those nearest to the beginning."""
     begin = State()
     parents: dict[State, tuple[str, State] | None] = {begin: None}
     queue = deque([begin])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts of one recording in the place of the program in another.
+"""Tests scripts derived from one recording on another recording of the program.
 
-The program was run on other files: it made other calls, with other arguments.  A script
-gets what the program passed there, and what the kernel returned.  It has to make the
-program's calls, with the program's arguments, all of them or the first few; and if not all,
-it has to say at which step it stopped.
+The program ran on other files and made other calls, with other arguments. A script gets the
+arguments and the kernel's results of the second recording. It must make the program's calls with
+the program's arguments, all of them or the first few; in the latter case it must say at which step
+it stopped.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from consolidate.trace import reader, values
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
-# Iterations of another recording that each script is tried on.
+# The most iterations of another recording on which to try each script.
 MOST = 40
-# Iterations in one process.
+# Iterations per process.
 AT_ONCE = 8
-# Runs each script, and says which of its calls were the program's.
+# Runs each script, and reports which of its calls equal the program's.
 JUDGE = """
 function run()
   for i, example in ipairs(examples) do
@@ -47,27 +47,27 @@ end
 
 @dataclass(slots=True)
 class Crossed:
-    """What became of the scripts of one recording on another."""
+    """The results of one recording's scripts on another."""
 
     scripts: int = 0
     tried: int = 0  # iterations
     whole: int = 0  # of these, done whole
-    stopped: int = 0  # and told at which step
-    outcomes: set[str] = field(default_factory=set)  # with which these stopped
+    stopped: int = 0  # stopped and reported the step
+    outcomes: set[str] = field(default_factory=set)  # errno of the calls at which they stopped
     assumed: int = 0  # scripts that are not written without --assume
-    told: int = 0  # iterations in which one of these was wrong
+    told: int = 0  # iterations in which a script with --assume was wrong
     wrong: list[str] = field(default_factory=list)
 
 
 class Elsewhere(Example):
-    """An iteration of another recording, which may end anywhere."""
+    """An iteration of another recording, which may end early."""
 
     def failures(self) -> Iterator[str]:
         return iter(())
 
 
 def tape_of(path: Path) -> Tape:
-    """As `report` cuts it."""
+    """The tape as `report` makes it."""
     trace = reader.read([path])
     aside = {thread.tid: startup.starts(thread) for thread in trace.threads.values()}
     advice.advise(trace, aside)
@@ -87,7 +87,7 @@ def translated(template: Template, mine: dict[int, tuple[str, str]], other: Symb
 
 
 def instances(candidate: Candidate, other: Tape) -> list[Instance]:
-    """Positions where the program makes the same calls, all or the first of them."""
+    """Positions where the program makes the same calls, or the first of them."""
     names = {step.symbol: (step.name, step.outcome) for step in candidate.flow.steps}
     template = translated(candidate.template, names, other.symbols)
     matcher = Matcher(template, other, candidate.flow.once())
@@ -98,16 +98,16 @@ def instances(candidate: Candidate, other: Tape) -> list[Instance]:
 
 
 def usable(candidate: Candidate, one: Instance) -> bool:
-    """Whether the recording shows all of it, and it comes from the same place of the program."""
+    """Whether the recording has all of its data, and the call site in the program is the same."""
     calls = [one.tape.call(at) for at in range(one.begin, one.end)]
     cut = any("getdents" in call.name and "..." in call.args[-40:] for call in calls)
     return not one.foreign and not cut and same_place(candidate, one)
 
 
 def same_place(candidate: Candidate, one: Instance) -> bool:
-    """Whether flags, and what descriptors are, are those of the candidate.
+    """Whether flags and kinds of descriptors equal the candidate's.
 
-    Others are written elsewhere in the program's code, which nobody would replace.
+    Calls with others come from another place in the program, which no script would replace.
     """
     return not any(
         is_other(source, value)
@@ -129,7 +129,7 @@ def is_other(source: Source, value: Value) -> bool:
 
 
 def kind_of(value: Value) -> str:
-    """What a descriptor is."""
+    """The kind of file behind a descriptor."""
     other = advice.OTHER_KINDS.match(value.path or "")
     return other[0] if other else "file"
 
@@ -175,7 +175,7 @@ def judge(
 
 
 def goes_on(example: Elsewhere, made: int, calls: int, said: str) -> bool:
-    """Whether a loop of the script goes on as the program did, beyond what was matched."""
+    """Whether the script's loop continues as the program did, beyond the match."""
     wanted = re.search(rf"call {calls + 1} is (\w+), not there", said)
     if made != calls + 1 or wanted is None:
         return False
@@ -188,7 +188,7 @@ def goes_on(example: Elsewhere, made: int, calls: int, said: str) -> bool:
 
 
 def crossed(one: Path, other: Path) -> Crossed:
-    """Scripts of one recording on another."""
+    """Tries one recording's scripts on another."""
     made, _ = report.make([one], None, 20, tape.GAP)
     result, elsewhere = Crossed(), tape_of(other)
     for candidate in made.candidates:

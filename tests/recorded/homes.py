@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The files that a recorded program finds, made anew, and live.py on them."""
+"""Recreates the files of a recorded program, and runs live.py on them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from programs import HOME
 
 RECORDED = Path(__file__).resolve().parent
 PYTHON = RECORDED.parents[1] / "build" / "venv" / "bin" / "python"
-# As the program finds them, twice; as it leaves them; and its recording.
+# The files before the program runs, twice; after it; and its recording.
 SAVED, AGAIN, OWN, TRACES = (
     HOME.with_suffix(f".{name}") for name in ("saved", "again", "own", "t")
 )
 
 
 class Prepared(Exception):
-    """The files are there; the command need not run."""
+    """Raised once the files are there; the command need not run."""
 
 
 class Keeping(programs.Recorder):
@@ -36,7 +36,7 @@ class Keeping(programs.Recorder):
 
 
 class Recording(programs.Recorder):
-    """The same, and records the command with all of its data."""
+    """Keeps the files, and records the command with all of its data."""
 
     def command(self, command: list[str | Path]) -> list[str]:
         for kept in (SAVED, AGAIN):
@@ -47,7 +47,7 @@ class Recording(programs.Recorder):
 
 
 def copy(files: Path, to: Path) -> None:
-    """With those that may not be read."""
+    """Copies files, including unreadable ones."""
     modes = {
         path.relative_to(files): path.stat().st_mode
         for path in files.rglob("*")
@@ -64,7 +64,7 @@ def copy(files: Path, to: Path) -> None:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Paths in recordings are the same everywhere: one test at a time has them."""
+    """Recordings contain fixed paths, so only one test at a time may have them."""
     lock = os.open(HOME.parent, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     remove()
@@ -82,7 +82,7 @@ def remove() -> None:
 
 
 def prepare(name: str) -> None:
-    """HOME, as the program finds it on other files, and SAVED, a copy."""
+    """HOME with the other set of files as the program finds them, and SAVED, a copy."""
     for path in (HOME, TRACES):
         path.mkdir()
         programs.own(path)
@@ -91,7 +91,7 @@ def prepare(name: str) -> None:
 
 
 def record(name: str) -> Path:
-    """The same, and lets the program itself run: what it leaves is OWN."""
+    """Prepares the files and runs the program: the files afterwards are OWN."""
     for path in (HOME, TRACES):
         path.mkdir()
         programs.own(path)

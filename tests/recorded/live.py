@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts of one recording in the program's place, for real, on other files.
+"""Runs scripts derived from one recording in the program's place, with real calls, on other files.
 
-The calls of the other recording are made again, each by itself as the program made them; then on
-the same files anew, where a script does the sequences that it is for, and where it stops the
-program's calls go on.  Both have to come to the same: the result of each call, what it
-wrote to memory, the files, and the descriptors.
+The calls of another recording are replayed one by one; then again on the same files, with a script
+for each sequence that it covers, and the program's calls from where it stops. Both runs must agree:
+each call's result and output memory, the files, and the descriptors.
 
-`live.py ONE OTHER HOME SAVED [OWN]` prints what came of it, as JSON; SAVED has the files as the
-program found them, which are to be in HOME; OWN, those that it left.
+`live.py ONE OTHER HOME SAVED [OWN]` prints the result as JSON. SAVED has the files as the program
+found them, HOME the ones to run on, OWN the files that the program left.
 """
 
 from __future__ import annotations
@@ -61,15 +60,15 @@ from consolidate.trace.call import Call  # noqa: E402
 from consolidate.trace.reader import Trace  # noqa: E402
 
 PR_SET_DUMPABLE = 4
-# Items in one call of a script.
+# Items per call of a script.
 ITEMS = 3
 POKE = re.compile(r'util\.poke\((.*), "i8", (-?[\d +]+)\)')
-CHANGING = ("/proc/", "/sys/", "/dev/urandom")  # no two reads of these are the same
+CHANGING = ("/proc/", "/sys/", "/dev/urandom")  # reading these twice gives different results
 OLD = 3600  # seconds: a time that was set, and did not just pass
 
 
 class Live(Example):
-    """Items of a script in memory, and which call of the program each of its results is of."""
+    """A script's items in memory, and the program's call that each result belongs to."""
 
     def __init__(self, script: Written, instances: list[Instance], machine: Machine, tid: int):
         super().__init__(script.plan, instances)
@@ -123,13 +122,13 @@ class Live(Example):
         return next(record for record in self.plan.records() if of in fields(record))
 
     def turns_in(self, record: Record, traced: TracedCall) -> dict[int, int]:
-        """The turns of the loops over entries that a record is in."""
+        """The iterations of loops over entries that a record belongs to."""
         if record in (self.plan.item, self.plan.common):
             return {}
         return {k: v for k, v in traced.turns.items() if k <= self.node_of(record).first}
 
     def result(self, traced: TracedCall) -> int | None:
-        """What the script says that a call returned; None if it does not say it of each."""
+        """A call's result as reported by the script; None if it does not report each."""
         step = self.step_of(traced)
         field_ = self.plan.by_step.get(step)
         if (
@@ -144,7 +143,7 @@ class Live(Example):
         return (first for first in traced.turns if first != traced.number)
 
     def argument_at(self, traced: TracedCall, arg: int) -> int | None:
-        """The address that the script gave to a call, if it is the only one that got it."""
+        """The address that the script passed to a call, if no other call got one."""
         step = self.step_of(traced)
         if step in self.loops or any(f in self.loops for f in self.around(traced)):
             return None
@@ -166,7 +165,7 @@ def total(text: str) -> int:
 
 @dataclass(slots=True)
 class Place:
-    """An iteration of the program in which a script is called."""
+    """A position in the program at which a script is called."""
 
     script: Written
     instance: Instance
@@ -183,18 +182,18 @@ class Lived:
     whole: int = 0  # items
     stopped: int = 0
     calls: int = 0  # that scripts made
-    outcomes: set[str] = field(default_factory=set)  # of the calls that they stopped at
+    outcomes: set[str] = field(default_factory=set)  # errno of the calls that they stopped at
     left_out: int = 0  # items with calls that are not made here
     made: int = 0  # calls that were made, of the whole recording
-    as_recorded: int = 0  # of these, those that came out as the program's own did
-    kernel: bool = False  # by scripts in the kernel
+    as_recorded: int = 0  # calls with the same result as the program's own
+    kernel: bool = False  # scripts run in the kernel
     sequences: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     not_as_the_program: list[str] = field(default_factory=list)  # what it left
 
 
 class Living:
-    """Makes the calls of a recording, in places by scripts."""
+    """Replays a recording, with scripts at some places."""
 
     def __init__(self, trace: Trace, machine: Machine, plain: dict | None, lived: Lived) -> None:
         self.trace, self.plain, self.lived = trace, plain, lived
@@ -214,11 +213,11 @@ class Living:
     # -- scripts ---------------------------------------------------------------------
 
     def ready(self, place: Place) -> bool:
-        """Whether all of it can be made here: nothing of it was skipped when each call was."""
+        """Whether everything can be replayed here: the call-by-call run skipped nothing of it."""
         return all(self.plain[at].ret is not None for at in place.calls)
 
     def together(self, places: list[Place], first: int) -> list[Place]:
-        """A few iterations that follow each other, if one call of the script does several."""
+        """Consecutive iterations, if one call of the script handles several."""
         found = [places[first]]
         for place in places[first + 1 : first + ITEMS]:
             follows = found[-1].instance.end == place.instance.begin
@@ -259,7 +258,7 @@ class Living:
             self.took(live, item, place, stopped)
 
     def took(self, live: Live, item: int, place: Place, stopped: tuple[int, ...] | None) -> None:
-        """The program knows what the script has done for an item, and goes on from there."""
+        """Updates the program's state with the script's results for an item."""
         traced = [one for one in live.traced if one.item == item]
         done = traced if stopped is None else self.up_to(live, traced, place, *stopped)
         self.lived.calls += len(done)
@@ -276,7 +275,7 @@ class Living:
             self.note(live, process, one, self.made[at], live.result(one) is not None)
 
     def up_to(self, live: Live, traced, place: Place, step: int, result: int) -> list[TracedCall]:
-        """The calls to the one that a script stopped at."""
+        """The calls up to the one that a script stopped at."""
         for i, (one, at) in enumerate(zip(traced, place.calls, strict=True)):
             plain = self.plain[at].ret
             if live.step_of(one) + 1 == step:
@@ -300,7 +299,7 @@ class Living:
         return self.machine.written(one.call.name, at, ret)
 
     def note(self, live: Live, process, one: TracedCall, made: Made, known: bool) -> None:
-        """Descriptors that the script has opened, and closed."""
+        """Records descriptors that the script opened and closed."""
         call = one.call
         if opens(call) and call.ret is not None and call.ret >= 0 and made.ret >= 0:
             if known:
@@ -312,7 +311,7 @@ class Living:
 
 
 def same_common(a: Place, b: Place) -> bool:
-    """Whether what one call of the script gets for all of its items is the same for both."""
+    """Whether the arguments shared by a script's items are equal in both."""
 
     def given(place: Place) -> list[list[str]]:
         traced = list(traced_calls(place.script.plan, place.instance, 0))
@@ -341,7 +340,7 @@ def passed(place: Place) -> bool:
 
 
 def files(top: Path) -> list[tuple]:
-    """All that is in a directory, but for times that just passed, and inodes."""
+    """All files below a directory, except for recent times and inode numbers."""
     found = []
     now = time.time()
     for path in [top, *sorted(top.rglob("*"))]:
@@ -364,7 +363,7 @@ def files(top: Path) -> list[tuple]:
 
 
 def content(path: Path, mode: int) -> bytes:
-    """Contents, also of files without read permission: this user owns them."""
+    """Contents, including unreadable files: this user owns them."""
     if os.access(path, os.R_OK):
         return path.read_bytes()
     path.chmod(0o600)
@@ -374,7 +373,7 @@ def content(path: Path, mode: int) -> bytes:
 
 
 def exchange(home: Path, saved: Path) -> None:
-    """The files as the program found them; what became of the others is in SAVED then."""
+    """Puts the original files in place; the used ones move to SAVED."""
     between = home.with_suffix(".between")
     home.rename(between)
     saved.rename(home)
@@ -386,7 +385,7 @@ def exchange(home: Path, saved: Path) -> None:
 
 
 def places(scripts: list[Written], trace, other: tape.Tape) -> list[Place]:
-    """Positions at which the program does the script's work, in order, without duplicates."""
+    """Positions at which a script can replace calls, in order, without duplicates."""
     whole = tape.cut(trace)
     where = {
         (whole.thread(at).tid, index): at for at, index in enumerate(whole.indices) if index >= 0
@@ -409,7 +408,7 @@ def places(scripts: list[Written], trace, other: tape.Tape) -> list[Place]:
 
 
 def moved(one: Instance, whole: tape.Tape, where: dict[tuple[int, int], int]) -> Instance:
-    """The same on a tape from which no call is set aside for other advice."""
+    """The same instance on a tape from which no calls were removed for other advice."""
 
     def at(place: int) -> int:
         return where[one.tape.thread(place).tid, one.tape.indices[place]]
@@ -423,10 +422,10 @@ def moved(one: Instance, whole: tape.Tape, where: dict[tuple[int, int], int]) ->
 
 
 def gone_on(script: Written, one: Instance, wanted: set[int]) -> Instance:
-    """With what the program did after it, if that is what a loop of the script does.
+    """Extended by the program's following calls, if a loop of the script covers them.
 
-    The recording that the script is of had one read of each file, say, and here there are more.
-    @wanted: places of calls that are not set aside.
+    In the script's recording each file took one read, say, and here it takes more.
+    @wanted: places of calls that no other advice covers.
     """
     plan = script.plan
     if one.left_at is None or any(
@@ -454,7 +453,7 @@ def gone_on(script: Written, one: Instance, wanted: set[int]) -> Instance:
 
 
 def is_of_itself(one: Instance) -> bool:
-    """Whether no call between those of an iteration has a descriptor of theirs."""
+    """Whether no call between an iteration's calls uses its descriptors."""
     own = parts_of(one)
     fds = {values.head(one.tape.call(at).args)[0] for at in own} - {None}
     others = set(range(one.begin, one.end)) - set(own)
@@ -479,7 +478,7 @@ def scripts_of(one: Path) -> list[Written]:
 
 
 def recorded(made: Made) -> bool:
-    """Whether a call came out as the program's own did."""
+    """Whether a call had the same result as the program's own."""
     call: Call = made.call
     if call.error is not None:
         return os_name(made.ret) == call.error
@@ -487,13 +486,13 @@ def recorded(made: Made) -> bool:
 
 
 def become_ordinary() -> None:
-    """Root may read all.  Who may call scripts in the kernel, goes on with that."""
+    """Drop root, which may read everything; keep the group that may call scripts in the kernel."""
     if os.geteuid() == 0:
         device = Path("/dev/syscript-luajit")
         os.setgroups([device.stat().st_gid] if device.exists() else [])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-        libc.prctl(PR_SET_DUMPABLE, 1)  # /proc/self is this user's then
+        libc.prctl(PR_SET_DUMPABLE, 1)  # makes this user the owner of /proc/self
 
 
 def live(one: Path, other: Path, home: Path, saved: Path, own: Path | None = None) -> Lived:
@@ -537,7 +536,7 @@ def differences(plain: Living, scripted: Living) -> Iterator[str]:
 
 
 def main() -> int:
-    if os.environ.get("FROZEN"):  # what never changed in a recording is a constant: wrong
+    if os.environ.get("FROZEN"):  # a planted fault: unchanging values are constants
         follow.origin = lambda *_: Origin.CODE
     lived = live(*map(Path, sys.argv[1:]))
     print(json.dumps({name: shown(getattr(lived, name)) for name in lived.__slots__}))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes the calls of a recording again, for real, on other files of the same names.
+"""Replays the calls of a recording, with real calls on other files of the same names.
 
-Descriptors are those that the calls made here return; strings and structures are as
-recorded, of data that a recording shows only the beginning of, the beginning over and over.
-What is no call on files is not made: a machine has neither pipes nor sockets.
+Descriptors are those returned here; strings and structures are as recorded; data of which only the
+beginning was recorded is that beginning, repeated. Only calls on files are made: the replay has
+neither pipes nor sockets.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WRITES = calltable.words(
     """
 )
 FORKS = frozenset(["fork", "vfork", "clone", "clone3"])
-# In struct stat and struct statx: the inode's number, and times, differ between two files.
+# Fields of struct stat and struct statx that differ between two files: inode number, times.
 DIFFERENT = {144: [(8, 16), (72, 120)], 256: [(32, 40), (64, 128)]}
 TIMES = re.compile(r"tv_sec=(-?\d+), tv_nsec=(\w+)|(UTIME_NOW|UTIME_OMIT)")
 SPECIAL = {"UTIME_NOW": (1 << 30) - 1, "UTIME_OMIT": (1 << 30) - 2}
@@ -60,11 +60,11 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NotMade(Exception):
-    """A call that a machine cannot make."""
+    """A call that cannot be replayed."""
 
 
 def constants(names: Iterable[str]) -> dict[str, int]:
-    """What scripts know by these names, or Python."""
+    """Constants by name, from scripts' tables or from Python."""
     names = set(names)
     lines = "\n".join(
         f'print("{name}", (select(2, pcall(function() return const.{name} end))))'
@@ -85,7 +85,7 @@ def numbers_of_calls() -> dict[str, int]:
 
 @dataclass(slots=True)
 class Tables:
-    """Numbers of calls, and of the constants in a recording."""
+    """Numbers of calls, and values of the constants in a recording."""
 
     numbers: dict[str, int]
     constants: dict[str, int]
@@ -99,7 +99,7 @@ def tables(trace: Trace) -> Tables:
 
 @dataclass(slots=True)
 class Process:
-    """Descriptors as recorded, and what they are here."""
+    """Maps recorded descriptors to actual ones."""
 
     files: dict[int, int] = field(default_factory=dict)
     directory: int = -1
@@ -114,7 +114,7 @@ class Process:
 
 @dataclass(slots=True)
 class Made:
-    """What became of a call: its result, and what it wrote to memory if that is known."""
+    """A call's outcome: its result, and its output memory if known."""
 
     call: Call
     ret: int | None  # None: it was not made
@@ -143,7 +143,7 @@ def masked(data: bytes, size: int) -> bytes:
 
 
 def listed(data: bytes) -> bytes:
-    """The names of a listing, in their order."""
+    """The names in a directory listing, sorted."""
     names, at = [], 0
     while at + 19 <= len(data):
         length = struct.unpack_from("H", data, at + 16)[0]
@@ -153,7 +153,7 @@ def listed(data: bytes) -> bytes:
 
 
 class Memory:
-    """What calls read from, and write to."""
+    """Memory that calls read and write."""
 
     def __init__(self) -> None:
         self.kept: list[object] = []
@@ -187,7 +187,7 @@ class Machine:
     # -- processes -----------------------------------------------------------------
 
     def enter(self, tid: int) -> Process:
-        """The process of a thread; its directory and its mask are now those of this one."""
+        """A thread's process; this process takes on its directory and umask."""
         process = self.processes.get(tid)
         if process is None:
             process = self.processes[tid] = Process({}, os.open(self.home, os.O_PATH))
@@ -204,14 +204,14 @@ class Machine:
             self.processes[call.ret] = process if shared else process.child()
 
     def execute(self, tid: int) -> None:
-        """Another program has the descriptors that are not closed."""
+        """After execve() the program has the descriptors that are not close-on-exec."""
         process = self.enter(tid)
         for fd, here in list(process.files.items()):
             if fcntl.fcntl(here, fcntl.F_GETFD) & fcntl.FD_CLOEXEC:
                 os.close(process.files.pop(fd))
 
     def files(self) -> list[tuple]:
-        """All descriptors: what they are of, how they were opened, where they stand."""
+        """All descriptors: their files, open flags, and offsets."""
         found = []
         for process in {id(one): one for one in self.processes.values()}.values():
             for fd, here in sorted(process.files.items()):
@@ -225,7 +225,7 @@ class Machine:
     def close(self) -> None:
         for process in self.processes.values():
             for here in process.files.values():
-                with contextlib.suppress(OSError):  # of two threads of a process
+                with contextlib.suppress(OSError):  # closed by two threads of a process
                     os.close(here)
             process.files.clear()
 
@@ -250,7 +250,7 @@ class Machine:
         return value.number if value.number < 0 else process.files.get(value.number, MISSING)
 
     def pointer(self, name: str, arg: int, args: list[Value], size: int = ROOM) -> int:
-        """Memory for an argument, with what the call reads there."""
+        """Memory for an argument, with the data that the call reads there."""
         value = args[arg]
         if value.string is not None and name in ("write", "pwrite64") and arg == 1:
             return self.memory.string(repeated(value, self.number(args[2])))
@@ -299,7 +299,7 @@ class Machine:
     # -- calls ---------------------------------------------------------------------
 
     def may(self, process: Process, call: Call) -> bool:
-        """Whether it is one on files, and changes none but those that are here."""
+        """Whether a call concerns files, and changes only those of the test."""
         if call.name not in READS | WRITES:
             return False
         args = values.of_call(call.name, call.args)
@@ -314,7 +314,7 @@ class Machine:
         return known and not (outside and changes)
 
     def make(self, tid: int, call: Call) -> Made:
-        """Makes a call as the program made it."""
+        """Makes a call with the program's arguments."""
         process = self.enter(tid)
         if call.name in FORKS:
             self.fork(tid, call)
@@ -332,10 +332,10 @@ class Machine:
         return Made(call, ret, self.data(call, args, ret))
 
     def note(self, process: Process, call: Call, ret: int) -> None:
-        """What a call has changed of its process."""
+        """Updates the process's state after a call."""
         head = values.head(call.args)[0]
         if opens(call):
-            # Where it failed here and not there, what comes next fails, too.
+            # If it failed only here, later calls on it fail, too.
             if ret >= 0 and call.ret is not None and call.ret >= 0:
                 process.files[call.ret] = ret
             elif ret >= 0:
@@ -353,7 +353,7 @@ class Machine:
         return None if at is None else self.written(call.name, at, ret)
 
     def written(self, name: str, at: int, ret: int) -> bytes:
-        """What a call has written to memory, without what differs between two files."""
+        """The memory that a call wrote, without fields that differ between two files."""
         if ret < 0:
             return b""
         if name in STAT_SIZES:
@@ -368,14 +368,14 @@ def strip(text: str) -> str:
 
 
 def address_of_data(name: str, args: list[int]) -> int | None:
-    """The address that a call writes to, if the data is compared."""
+    """The address that a call writes to, if its data is compared."""
     places_ = {"statx": 4, "newfstatat": 2, "stat": 1, "lstat": 1, "fstat": 1}
     arg = places_.get(name, FILLERS.get(name, 1 if name in LISTERS else None))
     return args[arg] if arg is not None and arg < len(args) else None
 
 
 def in_order(trace: Trace) -> Iterator[tuple[Thread, int]]:
-    """All calls as they began."""
+    """All calls in the order in which they began."""
     calls = [
         (call.start or 0.0, call.line, thread, i)
         for thread in trace.threads.values()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs that people run, each recorded twice: on one set of files, and on others.
+"""Records common programs, each twice: on one set of files, and on another.
 
 `programs.py DIRECTORY [NAME...]` writes NAME.one.gz and NAME.other.gz there, and
 afternoon.gz, a mix of them.
@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-# Where they are recorded: paths in recordings are the same everywhere.
+# Where programs run: recordings must have the same paths everywhere.
 HOME = Path("/tmp/consolidate-programs")
 NOBODY = 65534
 OPTIONS = ("-f", "-ttt", "-T", "-yy", "-s", "48", "-e", "abbrev=!getdents,getdents64")
@@ -32,13 +32,13 @@ GIT = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org")
 POSTGRES = "/usr/lib/postgresql/15/bin"
 ENVIRONMENT = {"HOME": str(HOME), "PWD": str(HOME), "LC_ALL": "C"}
 ENVIRONMENT["PATH"] = "/usr/local/bin:/usr/bin:/bin:/usr/sbin"
-# Not for recordings that others read: names of the same length stand for these.
+# Recordings are published: replace these names by others of the same length.
 MIRROR, OTHER_MIRROR = b"deb.debian.org", b"mirror.example"
 ADDRESS = re.compile(rb"[\w.+-]+@[\w.-]+|[\w.-]+\.(?:com|net|org)\b")
 
 
 def own(path: Path) -> None:
-    """What root makes belongs to who runs the programs: root may read all."""
+    """Gives root's files to the user who runs the programs: root could read everything."""
     if os.geteuid() == 0:
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", path], check=True)
 
@@ -54,7 +54,7 @@ def run(*command: str | Path) -> None:
 
 
 def tree(place: Path, other: bool) -> None:
-    """Files of one mode and of about one size; or of all modes and sizes, and worse."""
+    """Files of one mode and of similar size; or of all modes and sizes, and odd ones."""
     for i in range(FILES):
         directory = place / f"d{i % 4}"
         directory.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ class Recorder:
 
     def command(self, command: list[str | Path]) -> list[str]:
         part = self.trace.with_suffix(".part")
-        # strace is nobody, too: then what it starts may be traced whatever Yama says.
+        # strace runs as that user, too: it may trace its own children whatever Yama's setting.
         return as_nobody(["strace", *OPTIONS, "-o", part, "--", *command])
 
     def add(self) -> None:
@@ -111,7 +111,7 @@ class Recorder:
         part.unlink()
 
     def __call__(self, *command: str | Path, stdin: str = "") -> None:
-        """Whatever becomes of the command: files that cannot be read are failures."""
+        """The command may fail: unreadable files are failures."""
         subprocess.run(
             self.command(list(command)),
             input=stdin.encode(),
@@ -140,7 +140,7 @@ def of_repository(*command: str) -> Callable[[Recorder, bool], None]:
 
 
 def of_each(*command: str) -> Callable[[Recorder, bool], None]:
-    """With all files as arguments, and some that are missing."""
+    """With all files as arguments, and some missing ones."""
 
     def record(recorder: Recorder, other: bool) -> None:
         tree(HOME / "tree", other)
@@ -235,7 +235,7 @@ def record(name: str, directory: Path) -> list[Path]:
 
 
 def kept(trace: Path, path: Path) -> Path:
-    """A recording, fit to be kept."""
+    """A recording, stripped for publication."""
     with gzip.GzipFile(path, "wb", mtime=0) as file:
         text = trace.read_bytes().replace(MIRROR, OTHER_MIRROR)
         file.write(ADDRESS.sub(lambda match: b"x" * len(match[0]), text))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts of programs in the programs' place, for real, on other files: `make test-live`.
-
-Each program is recorded on other files than those of the recording that its scripts are
-of.  Its calls are made again, then once more with scripts in their places.  What is left
-has to be what the program itself left.
+"""Scripts in the place of real programs, on other files: `make test-live`. Each program is recorded
+on one set of files to derive scripts, and on another to try them. The second recording's calls are
+replayed, then replayed again with scripts in their place. The resulting files must equal those that
+the program itself left.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import homes  # noqa: E402
 import programs  # noqa: E402
 
-# Commands of programs that have another name.
+# Packages' commands with another name.
 NEEDED = {"ripgrep": "rg", "git_gc": "git", "git_status": "git", "apt_cache": "apt-cache"}
 NEEDED |= {
     "http_server": "python3",

@@ -25,7 +25,7 @@ import homes  # noqa: E402
 import programs  # noqa: E402
 from traces import run  # noqa: E402
 
-# Commands of programs that have another name.
+# Packages' commands with another name.
 NEEDED = {"ripgrep": "rg", "git_gc": "git", "git_status": "git", "apt_cache": "apt-cache"}
 NEEDED |= {"http_server": "python3", "mariadb": "mariadbd"}
 
@@ -60,7 +60,7 @@ def need(command: str) -> str:
 
 
 def recorded(place: Path, *command: str | Path, fails: bool = False) -> list[dict]:
-    """The candidates of a command's trace; each has its script written."""
+    """The candidates of a command's trace, with their scripts written."""
     trace = place / "trace"
     need(str(command[0]))
     done = run("record", "-o", trace, "--", *command)
@@ -77,7 +77,7 @@ def reported(trace: Path, place: Path) -> list[dict]:
     assert sum(one["calls"] for one in found["candidates"]) <= found["calls"]
     assert found["candidates"]
     for one in found["candidates"]:
-        # A script that does not stop where it has to is an error.
+        # A script that does not stop where it must is an error.
         name = f"script{one['number']}"
         options = ["-o", place, "--name", name, "--assume"]
         written = run("script", one["name"], *options, cache=place)
@@ -90,7 +90,7 @@ def reported(trace: Path, place: Path) -> list[dict]:
 
 
 def compiles(header: Path) -> None:
-    """A header compiles with those of the system."""
+    """The header compiles together with the system's."""
     system = [
         "fcntl.h",
         "poll.h",
@@ -113,7 +113,7 @@ def calls(candidate: dict) -> list[str]:
 
 
 def covering(candidates: list[dict], *names: str) -> dict:
-    """The candidate that has these calls in this order, among others."""
+    """The candidate that has these calls in this order, perhaps among others."""
     for one in candidates:
         rest = iter(calls(one))
         if all(name in rest for name in names):
@@ -151,7 +151,7 @@ def test_git_status(tmp_path: Path) -> None:
     for i in range(300):
         file = repository / f"file{i}"
         file.write_text(str(i))
-        # No younger than the index: git would read them all again.
+        # Older than the index: otherwise git would read them all again.
         os.utime(file, (1e9, 1e9))
     for command in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", "-C", repository, *command], check=True)
@@ -183,7 +183,7 @@ def test_memcached(tmp_path: Path) -> None:
 
 
 def test_redis(tmp_path: Path) -> None:
-    """Reads and writes are in one candidate with the wait: the event loop's round."""
+    """Reads and writes form one candidate with the wait: one iteration of the event loop."""
     port = free_port()
     command = [need("redis-server"), "--port", str(port), "--save", "", "--dir", str(tmp_path)]
     with served(tmp_path / "trace", command):
@@ -193,7 +193,7 @@ def test_redis(tmp_path: Path) -> None:
 
 
 def test_nginx(tmp_path: Path) -> None:
-    """The path comes from the request: receiving and opening are never one script."""
+    """The path comes from the request: no script receives and opens."""
     port, files = free_port(), tmp_path / "files"
     files.mkdir()
     for i in range(100):
@@ -225,13 +225,13 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def served(trace: Path, command: list[str]) -> Iterator[None]:
-    """A server under the tracer, for as long as the block takes."""
+    """A server under the tracer, until the block ends."""
     argv = [BUILD / "consolidate", "record", "-o", trace, "--", *command]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             yield
         finally:
-            # The tracer passes it on.
+            # The tracer passes the signal on.
             subprocess.run(["pkill", "-TERM", "-P", str(child(process.pid))], check=False)
             process.wait(20)
 
@@ -250,7 +250,7 @@ def connected(port: int) -> socket.socket:
 
 
 def talk(port: int, requests: list[bytes]) -> None:
-    """Each request, and its reply."""
+    """Sends each request and reads its reply."""
     with connected(port) as client, client.makefile("rb") as replies:
         for request in requests:
             client.sendall(request)
@@ -269,7 +269,7 @@ def load(port: int) -> None:
 
 
 def test_desk(tmp_path: Path) -> None:
-    """What consolidate/docs/design.md says of it, but for what versions of programs differ in."""
+    """The claims of consolidate/docs/design.md about it, except where program versions differ."""
     for command in ("git", "make", "curl", "dpkg", "perl"):
         need(command)
     place = tmp_path / "desk"
@@ -281,7 +281,7 @@ def test_desk(tmp_path: Path) -> None:
     assert done.returncode == 0, (done.stderr, (place / "errors").read_text())
     found = json.loads(run("report", "--json", trace, cache=tmp_path).stdout)
     assert found["calls"] > 100000
-    # With all scripts, those that cost more than they save here among them.
+    # With all scripts, including those that cost more than they save here.
     saved = sum(one["calls_saved"] for one in found["candidates"])
     assert saved > 0.55 * found["calls"]
     assert found["with_scripts"]["calls"] < 0.8 * found["calls"]
@@ -292,7 +292,7 @@ def test_desk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_program_on_other_files(name: str, tmp_path: Path) -> None:
-    """As tests/unit/test_consolidate_programs.py does with recordings, of what is here."""
+    """Like tests/unit/test_consolidate_programs.py, with recordings made here."""
     need(NEEDED.get(name, name))
     with homes.alone():
         recordings = programs.record(name, tmp_path)

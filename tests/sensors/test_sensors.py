@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tools that people trace with see each call of a script, once.
+"""Common tracing tools see each system call of a script once.
 
 As root in a guest, by `make test-sensors`, which installs them.
 """
@@ -22,7 +22,7 @@ from runner import COMMAND  # noqa: E402
 from consolidate.trace import reader  # noqa: E402
 
 COUNT = 20
-# Descriptors that no one else uses.
+# Descriptors that no other process uses.
 FIRST = 1001
 SCRIPT = f"""function run()
   for i = 0, {COUNT - 1} do syscall.fsync(-({FIRST} + i)) end
@@ -35,7 +35,7 @@ PATIENCE = 300
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
-    """Runs the script, in the kernel unless a tracer keeps it from there."""
+    """Runs the script, in the kernel unless a tracer prevents that."""
     script = tmp_path / "script.lua"
     script.write_text(SCRIPT)
     return [str(COMMAND), "run", "--time-limit", "10000", str(script)]
@@ -86,7 +86,7 @@ def test_bpftrace(command: list[str]) -> None:
 
 
 def test_consolidate_record(command: list[str], tmp_path: Path) -> None:
-    """It traces with ptrace, so the script runs in the process, where its calls are visible."""
+    """It uses ptrace, so the script runs in the process, where its calls are visible."""
     trace = tmp_path / "trace"
     consolidate = [sys.executable, "-m", "consolidate", "record", "-o", str(trace)]
     done([*consolidate, *command])
@@ -94,7 +94,7 @@ def test_consolidate_record(command: list[str], tmp_path: Path) -> None:
 
 
 def test_consolidate_reads_perf_trace(command: list[str], tmp_path: Path) -> None:
-    """What perf trace writes has the calls of a script in the kernel."""
+    """perf trace's output has the calls of a script in the kernel."""
     trace = tmp_path / "trace"
     command[2:2] = ["--backend", "kernel"]
     done(["perf", "trace", "-o", str(trace), "--", *command])
@@ -118,7 +118,7 @@ subprocess.run(f"cat {files} >{names}", shell=True, check=backend == "kernel")
 
 @pytest.mark.parametrize("backend", ["kernel", "user"])
 def test_perf_report(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machine code by script and line."""
+    """Machine code is attributed to script and line."""
     trace, names = tmp_path / "perf.data", tmp_path / "names"
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "bindings/python"))
     monkeypatch.setenv("SYSCRIPT_LIBRARY", str(ROOT / "build" / "libsyscript.so"))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Load memcached for long, in a guest, with everything that may go wrong.
+"""Load memcached for hours, in a guest, with all kinds of faults.
 
-GETs, SETs, malformed packets, clients that vanish, and a memcached that is
-killed and started again.  No reply may be wrong, and nothing may stay in the
-kernel.  At the end the module is unloaded: memcached serves all the same.
+GETs, SETs, malformed packets, clients that vanish, and a memcached that is killed and restarted. No
+reply may be wrong, and nothing may stay in the kernel. In the end the module is unloaded, and
+memcached must still serve.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench" / "memcached")]
 import footprint  # noqa: E402
 from server import SAYS_USER, SCRIPTED, UDPLOAD, Server, ServerError  # noqa: E402
 
-# Mostly scripts; the others share their way through memcached.
+# Mostly scripts; the other modes share some of memcached's code.
 MODES = ("syscript",) * 5 + ("syscript_interp",) * 2 + ("mmsg", "io_uring", "off")
 SIZES = (16, 64, 100, 512, 1024, 1024, 3000)
 KEYS = 500
 CYCLE = 20.0
-# s that may pass beyond those of a load, and until a killed memcached is missed.
+# s by which a load may overrun, and until a killed memcached is noticed.
 GRACE = 120
 KILL_AFTER = (1.0, 5.0)
 FEWEST = 20
 
 
 class SoakError(Exception):
-    """What should not have happened."""
+    """A failure of the soak test."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Cycle:
     @classmethod
     def any(cls, counts: Counts, seconds: float) -> Cycle:
         return cls(
-            # The first, and every other, is of scripts and compiled.
+            # The first cycle, and every other one, uses compiled scripts.
             mode=random.choice(MODES) if counts.cycles % 2 else "syscript",
             kills=counts.cycles % 3 != 1,
             size=random.choice(SIZES),
@@ -107,7 +107,7 @@ class Cycle:
                         server = self.server(server.port)
                 result, _ = load.communicate(timeout=self.seconds + GRACE)
             check_load(server, load.returncode, result, self.counts)
-            # One that was started at the very end may have served no client.
+            # A server started at the very end may not have served a client.
             check_server(server, 0 if self.kills else FEWEST)
         finally:
             server.stop()
@@ -170,7 +170,7 @@ def tell(began: float, text: str) -> None:
 
 
 def soak(seconds: float) -> Counts:
-    """Cycles until the time is over; the first one fills the kernel's caches."""
+    """Runs cycles until the time is over; the first one fills the kernel's caches."""
     began, total, before = time.monotonic(), Counts(), None
     while (left := began + seconds - time.monotonic()) > 0 or total.cycles < 2:
         cycle = Cycle.any(total, max(3.0, min(CYCLE, left / 2)))
@@ -186,7 +186,7 @@ def soak(seconds: float) -> Counts:
 
 
 def settled() -> footprint.Footprint:
-    """What is held when the first cycle's last connections have gone."""
+    """The footprint after the first cycle's last connections are gone."""
     time.sleep(2)
     if left := footprint.scripts():
         raise SoakError(f"scripts are left of a memcached that has ended: {left}")
@@ -194,7 +194,7 @@ def settled() -> footprint.Footprint:
 
 
 def without_module() -> None:
-    """The same memcached, on a kernel that has no module: it serves, and says so once."""
+    """The same memcached without the module: it serves, and reports that once."""
     built = ROOT / "build" / f"kernel-{os.uname().release}"
     modules = ["syscript", "syscript_luajit"]
     subprocess.run(["rmmod", *reversed(modules)], check=True)

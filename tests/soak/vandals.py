@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Clients of memcached that send what is malformed, or are gone before the answer.
+"""Clients of memcached that send malformed requests, or vanish before the reply.
 
-Usage: vandals.py PORT.  They go on until they are killed; that nothing listens
-does not stop them.  None of what they send changes a key that others use.
+Usage: vandals.py PORT. They run until they are killed, whether or not a server listens. They never
+change keys that other clients use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-# s between two pranks: they are not to be the load.
+# s between two attacks, which must not be the main load.
 PAUSE = 0.004
 LONGEST = 65507
 FRAME = struct.Struct(">HHHH")
@@ -43,7 +43,7 @@ def frame(*, number: int = 0, total: int = 1) -> bytes:
 
 
 def malformed() -> bytes:
-    """A datagram that is no request, or a strange one."""
+    """A malformed datagram, or an unusual one."""
     return random.choice(
         (
             lambda: b"",
@@ -68,7 +68,7 @@ def send_malformed(port: int) -> None:
 
 
 def ask_and_vanish(port: int) -> None:
-    """GETs whose answers find no receiver."""
+    """GETs whose replies find no receiver."""
     with socket.socket(type=socket.SOCK_DGRAM) as udp:
         udp.connect(("127.0.0.1", port))
         for key in range(random.randrange(1, 40)):

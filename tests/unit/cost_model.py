@@ -23,7 +23,7 @@ def cost_model(**middle: float) -> CostModel:
 
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """This process calibrates once: whatever it measures gets the same cost model."""
+    """Calibrate once per process: all measurements get the same cost model."""
     path = tmp_path_factory.mktemp("calibrated")
     command = [places.CALIBRATE[0], "user", "2"]
     (path / "costs").write_bytes(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

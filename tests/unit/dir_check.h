@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Entries of syscript_readdirplus() compared with what statx(2) says of them. */
+/* Compares entries of syscript_readdirplus() with statx(2)'s attributes. */
 #ifndef DIR_CHECK_H
 #define DIR_CHECK_H
 
@@ -16,7 +16,7 @@
 
 #define ALL	(STATX_BASIC_STATS | STATX_BTIME)
 
-/* What changes by itself, from one look to the next. */
+/* CHANGING: attributes may change between two calls. */
 enum strict { STABLE, CHANGING };
 
 static inline bool same_time(struct syscript_time a, struct statx_timestamp b)
@@ -50,7 +50,7 @@ static inline void check_stat(const struct syscript_dirent *entry, const struct 
 		CHECK(same_time(stat->btime, st->stx_btime));
 }
 
-/* The entry as the plain calls have it: the same result or the same error. */
+/* Compares an entry with the plain calls: the same result or the same error. */
 static inline void check_entry(int fd, const struct syscript_dirent *entry, enum strict strict)
 {
 	struct statx st;
@@ -61,7 +61,7 @@ static inline void check_entry(int fd, const struct syscript_dirent *entry, enum
 	CHECK(entry->reclen > sizeof(*entry) + entry->namelen);
 	if (syscall(SYS_statx, fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, ALL, &st))
 		err = -errno;
-	/* A process that came or went. */
+	/* The entry's process started or ended meanwhile. */
 	if (strict == CHANGING && (err || entry->error))
 		return;
 	if (err != entry->error)
@@ -86,12 +86,12 @@ static inline int open_dir(const char *path)
 	return fd;
 }
 
-/* Names in the order of getdents64(2). */
+/* A reader of names in the order of getdents64(2). */
 struct plain_dir {
 	int fd;
 	bool dots;
 	size_t at;
-	long len;			/* 0 at the end, or -errno */
+	long len;			/* length, 0 at the end, or -errno */
 	char raw[32768];
 };
 
@@ -125,8 +125,8 @@ static inline const char *next_plain(struct plain_dir *dir)
 }
 
 /*
- * A whole directory, by @size of @buf at a time: STABLE, the entries of getdents64(2) in
- * their order, and its end or error.  Returns how many.
+ * Compares a whole directory, @size bytes of @buf at a time. STABLE: the entries must be in the
+ * order of getdents64(2), with the same end or error. Returns their number.
  */
 static inline long check_dir(const char *path, char *buf, size_t size, unsigned int flags,
 			     enum strict strict)
@@ -138,7 +138,7 @@ static inline long check_dir(const char *path, char *buf, size_t size, unsigned 
 
 	plain.fd = open_dir(path);
 	plain.dots = flags & SYSCRIPT_DOTS;
-	/* Now: it changes the directory's time of access, which is compared. */
+	/* Read it now: reading changes the directory's access time, which is compared. */
 	fill_plain(&plain);
 	while ((len = syscript_readdirplus(fd, buf, size, ALL, flags, &end)) > 0) {
 		struct syscript_dirent *entry = (void *)buf;

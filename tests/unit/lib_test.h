@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * For the tests of libsyscript: small programs that exit 0, 1 or 77 (skipped).
- * They run in the backend that SYSCRIPT_BACKEND names.
+ * Helpers for tests of libsyscript: small programs that exit 0, 1 or 77 (skipped). They use the
+ * backend in SYSCRIPT_BACKEND.
  */
 #ifndef LIB_TEST_H
 #define LIB_TEST_H
@@ -42,13 +42,13 @@ static inline void skip(const char *reason)
 	exit(77);
 }
 
-/* What a plain call returned, as scripts and the library have it. */
+/* Converts a plain call's result to -errno, as scripts and the library return it. */
 static inline long or_error(long ret)
 {
 	return ret < 0 ? -errno : ret;
 }
 
-/* Registers @source with @options (may be NULL); any failure ends the test. */
+/* Registers @source with @options (may be NULL); a failure ends the test. */
 static inline int load_with(const char *source, struct syscript_options *options)
 {
 	char error[512];
@@ -64,7 +64,7 @@ static inline int load_with(const char *source, struct syscript_options *options
 	return fd;
 }
 
-/* With time enough for a cold start under emulation. */
+/* With a time limit large enough for a cold start under emulation. */
 static inline int load(const char *source)
 {
 	struct syscript_options options;
@@ -74,7 +74,7 @@ static inline int load(const char *source)
 	return load_with(source, &options);
 }
 
-/* Without a text; for registrations that have to fail. */
+/* Without an error message; for registrations that must fail. */
 static inline int try_load(const char *source)
 {
 	return syscript_register(source, strlen(source), NULL, NULL, 0);
@@ -102,7 +102,7 @@ static inline int load_file(const char *path)
 	return fd;
 }
 
-/* Only @n more descriptors from here on; the limit to set again. */
+/* Lowers the limit to @n more descriptors; returns the old limit to restore. */
 static inline struct rlimit leave_descriptors(int n)
 {
 	struct rlimit before, few;
@@ -117,7 +117,7 @@ static inline struct rlimit leave_descriptors(int n)
 	return before;
 }
 
-/* A UDP socket on a port of its own; its address. */
+/* A UDP socket on a free port; stores its address. */
 static inline int udp_socket(struct sockaddr_in *address)
 {
 	socklen_t len = sizeof(*address);
@@ -133,8 +133,8 @@ static inline int udp_socket(struct sockaddr_in *address)
 }
 
 /*
- * What has been sent over the loopback device has arrived: mostly it has when the call
- * returns, but not while ksoftirqd has work.  Each CPU has a queue of its own.
+ * Waits until everything sent over the loopback device has arrived: normally it has when the call
+ * returns, but not while ksoftirqd is busy. Each CPU has its own queue.
  */
 static inline void settle(void)
 {

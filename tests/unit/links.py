@@ -10,7 +10,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def slug(heading: str) -> str:
-    """What a link calls it."""
+    """The anchor of a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -23,6 +23,6 @@ def leads_somewhere(link: str, page: Path) -> bool:
 
 
 def dead_links(page: Path) -> list[str]:
-    """Broken links, without those to other machines."""
+    """Broken links, except links to other machines."""
     links = LINK.findall(page.read_text())
     return [link for link in links if "://" not in link and not leads_somewhere(link, page)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""syscript.d.lua, for editors: what it says is there, and all that is there is said."""
+"""syscript.d.lua, for editors: it declares exactly what exists."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What differs from one architecture to another lies in folders of its own."""
+"""Architecture-specific code is in folders of its own."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "kernel", "engine/confined", "include/linux", "lib")
-# Each architecture has these headers, with the same contents for those who include them;
-# the numbers of system calls come from one.
+# Each architecture has these headers, with the same interface; system call numbers come from one of
+# them.
 ANYWHERE = {"asm/unistd.h", "asm/word-at-a-time.h"}
-# Folders of an architecture, what chooses one, and a public header of one.
+# Folders of an architecture, files that select one, and an architecture's public header.
 OWN = re.compile(r"/arch/|_x86\.h$")
 
 ASM_INCLUDE = re.compile(r"#\s*include\s+<(asm/[\w/.-]+)>")
-# With a template: an empty one is for the compiler alone.
+# asm with a template: an empty one only constrains the compiler.
 ASM = re.compile(r"\b(?:__asm__|asm|asm_inline)\s*(?:volatile\s*)?\(\s*(\"(?:[^\"\\]|\\.)+\"|\w)")
 REGISTER = re.compile(
     r"(?:->|\.)(?:orig_ax|[abcd]x|[sd]i|[sb]p|ip|r1[0-5]|r[89])\b|%%?[re][abcd]x\b|"
     r"\bX86_\w+|\b_?SYSCALL_WORK_\w+|\b__x64_sys_\w+\"|\brdtsc\w*\(|"
-    # Of the code generator's, by their numbers.
+    # The code generator's registers, by number.
     r"\bR(?:[ABCD]X|[SD]I|[SB]P|1[0-5]|[89])\b"
 )
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -33,7 +33,7 @@ ENV = {**os.environ, "SYSCRIPT_LIB_DIR": str(BUILD), "LD_LIBRARY_PATH": str(BUIL
 
 
 def newer(command: str, pattern: str, minor: int) -> bool:
-    """Is there one, and not older than 1.MINOR?"""
+    """Is the command installed, at least in version 1.MINOR?"""
     if not shutil.which(command.split()[0]):
         return False
     done = subprocess.run(command.split(), capture_output=True, text=True)
@@ -51,7 +51,7 @@ def run(command: list[str | Path], cwd: Path, **env: str) -> str:
 
 @pytest.mark.skipif(not newer("cargo --version", r"1\.(\d+)", 78), reason="no cargo 1.78 here")
 def test_rust(tmp_path: Path) -> None:
-    """cargo runs the README as well: it is the crate's documentation."""
+    """cargo tests the README as well: it is the crate's documentation."""
     (tmp_path / "layout.c").write_text(LAYOUT)
     run(["cc", f"-I{BUILD}/include", "layout.c", "-o", "layout"], tmp_path)
     layout = run(["./layout"], tmp_path)
@@ -66,7 +66,7 @@ def test_rust(tmp_path: Path) -> None:
 
 @pytest.fixture
 def go_env(tmp_path: Path) -> dict[str, str]:
-    """A library that is installed nowhere, and nothing to be fetched."""
+    """The uninstalled library, and no network access."""
     text = (ROOT / "lib/libsyscript.pc.in").read_text()
     for name, value in (("LIBDIR", BUILD), ("INCLUDEDIR", BUILD / "include"), ("PREFIX", BUILD)):
         text = text.replace(f"@{name}@", str(value))
@@ -91,7 +91,7 @@ def test_go(go_env: dict[str, str]) -> None:
 
 
 def put_readme(place: Path, env: dict[str, str]) -> str:
-    """The README's program as a module; returns the README."""
+    """Makes the README's program a module; returns the README."""
     text = (ROOT / "bindings/go/README.md").read_text()
     place.mkdir()
     (place / "main.go").write_text(re.search(r"```go\n(.*?)```", text, re.DOTALL)[1])
@@ -110,7 +110,7 @@ def test_go_readme(go_env: dict[str, str], tmp_path: Path) -> None:
 
 @GO
 def test_go_readme_from_a_server(go_env: dict[str, str], tmp_path: Path) -> None:
-    """Go fetches the module by the path that the README replaces it by."""
+    """Go fetches the module from a server, by the path in the README's replace line."""
     place = tmp_path / "slurp"
     text = put_readme(place, go_env)
     replace = re.search(r"`-replace (syscript=(\S+)@(v\S+))`", text)

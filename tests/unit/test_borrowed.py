@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/design/borrowed.md has a row for each function of the kernel's that is called."""
+"""docs/design/borrowed.md has a row for each kernel function that the module calls."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows(text: str) -> list[Row]:
 
 
 def kernel_of(release: str) -> str:
-    """Which column's: 6.1.0-56-amd64 is 6.1's, and whatever is newer than 6.12 the newest's."""
+    """A release's column: 6.1.0-56-amd64 belongs to 6.1, anything after 6.12 to the newest."""
     version = ".".join(release.split(".")[:2])
     return version if version in KERNELS else KERNELS[-1]
 
@@ -57,9 +57,9 @@ def symbols(option: str, module: Path) -> set[str]:
 
 
 def imported() -> dict[str, set[str]]:
-    """By kernel: the undefined symbols of the modules built for it, but for their own."""
+    """By kernel: undefined symbols of the modules built for it, except each other's."""
     found: dict[str, set[str]] = {}
-    # Not the debug kernel's, which has its sanitizers' functions as well.
+    # Not for the debug kernel, which adds functions of its sanitizers.
     for core in sorted(ROOT.glob("build/kernel-[0-9]*/syscript.ko")):
         kernel = kernel_of(core.parent.name.removeprefix("kernel-"))
         needed = set().union(*(symbols("-u", m) for m in core.parent.glob("syscript*.ko")))
@@ -68,7 +68,7 @@ def imported() -> dict[str, set[str]]:
 
 
 def looked_up(text: str) -> set[str]:
-    """Names that a source has symbols_find() look for, one by one or from an array."""
+    """Names that a source passes to symbols_find(), single or in an array."""
     found = set()
     for argument in re.findall(r"symbols_find\(([^)]*)\)", text):
         if argument.startswith("const char"):
@@ -95,7 +95,7 @@ def missing(found: list[Row], kernel: str, symbols: set[str]) -> list[str]:
 
 
 def superfluous(found: list[Row], used: dict[str, set[str]]) -> list[str]:
-    """Names that none of the kernels built for has; of others nothing is known."""
+    """Names that no built module uses; about other kernels nothing is known."""
     wrong = []
     for row in found:
         kernels = [k for k in row.on or KERNELS if k in used]
@@ -130,7 +130,7 @@ def test_no_function_has_two_rows() -> None:
 
 
 def test_reader_sees() -> None:
-    """Missing and superfluous functions are found, and those in another kernel's row."""
+    """The test finds missing and superfluous functions, and ones in another kernel's row."""
     found = rows("| `a` `b_*` | | x | y |\n| `c` | 6.12 7.2 | x | y |\n")
     assert missing(found, "6.1", {"a", "b_1", "c", "d"}) == ["c", "d"]
     assert missing(found, "7.2", {"a", "b_1", "c"}) == []

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""On CPUs with indirect branch tracking (IBT) a jump or call through a register
-or memory that finds no endbr64 is a panic.  QEMU emulates none, so this looks at
-the code: every address in the kernel's LuaJIT that can be branched to this way
-begins with one.  Addresses are found where they are taken: in data, in LuaJIT's
-table of bytecode handlers, in instructions that are no direct jump or call.
+"""With indirect branch tracking (IBT), an indirect jump or call to an instruction other than
+
+endbr64 panics. QEMU does not emulate IBT, so this test inspects the code: every
+address in the kernel's LuaJIT that can be branched to indirectly starts with endbr64.
+Such addresses are found where they are taken: in data, in LuaJIT's table of bytecode
+handlers, and in instructions other than direct jumps and calls.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-# Compiles LuaJIT once more.
+# Recompiles LuaJIT.
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
-# Machine code calls the functions of this table directly: within +-2 GB.
+# Machine code calls the functions in this table directly: within +-2 GB.
 CALLED_DIRECTLY = "lj_ir_callinfo"
 CODE = (".text", ".text.unlikely")
 
@@ -40,7 +41,7 @@ def tool(*argv: str | Path) -> str:
 
 @dataclass
 class Object:
-    """What a relocatable object file tells about branches."""
+    """The branch targets in a relocatable object file."""
 
     path: Path
     sections: list[str] = field(default_factory=list)
@@ -64,7 +65,7 @@ class Object:
                 self.symbols[words[7]] = (place, int(words[1], 16), int(words[2], 0))
 
     def resolve(self, name: str, addend: int) -> Place | None:
-        """The target of a relocation; None if it is outside of this object."""
+        """The target of a relocation; None if it is outside this object."""
         if name in self.sections:
             return name, addend
         if name not in self.symbols:
@@ -88,9 +89,9 @@ class Object:
                 self.address(f"{section}+{start:#x}", found)
 
     def address(self, where: str, found: re.Match[str]) -> None:
-        """An instruction that takes the address of code, here or in another object."""
+        """An instruction that takes a code address, in this object or another."""
         kind, name, addend = found[1], found[2], int(found[3] or "0", 16)
-        # Counted from the end of the four bytes, the last of the instruction.
+        # Relative to the end of the four bytes, which end the instruction.
         addend += 4 if kind in ("R_X86_64_PC32", "R_X86_64_PLT32") else 0
         place = self.resolve(name, addend)
         if place is None:
@@ -115,7 +116,7 @@ class Object:
                 self.taken.append((f"{section}+{offset:#x}", place))
 
     def read_handlers(self) -> None:
-        """Bytecode handlers and fast functions: offsets of 16 bits."""
+        """Bytecode handlers and fast functions: tables of 16-bit offsets."""
         section, value, size = self.symbols["lj_bc_ofs"]
         where, base, _ = self.symbols["lj_vm_asm_begin"]
         lines = tool("readelf", "-x", section, self.path).splitlines()
@@ -144,7 +145,7 @@ def own_object() -> Path:
 
 
 def kernel_objects(protection: str) -> list[Path]:
-    """Objects of the kernels for which modules are built."""
+    """Object files for the kernels for which modules are built."""
     flag = f"-fcf-protection={protection}"
     settings = BUILD.glob("kernel-*/luajit-objects/settings")
     paths = [path.with_name("luajit.o") for path in settings if flag in path.read_text()]
@@ -158,7 +159,7 @@ def tracked() -> list[Object]:
 
 def test_every_target_has_endbr(tracked: list[Object]) -> None:
     for found in tracked:
-        # The reader saw what it is to judge: handlers, tables of functions, code.
+        # The test saw what it must judge: handlers, tables of functions, code.
         assert len([where for where, _ in found.taken if where.startswith("lj_bc_ofs")]) > 100
         assert len([where for where, _ in found.taken if where.startswith(".rodata")]) > 200
         assert len([where for where, _ in found.taken if where.startswith(".text")]) > 50
@@ -166,7 +167,7 @@ def test_every_target_has_endbr(tracked: list[Object]) -> None:
 
 
 def test_finds_what_is_missing() -> None:
-    """Code for kernels without IBT has targets that are not fit."""
+    """Code built for kernels without IBT has unsuitable targets, which the test finds."""
     untracked = kernel_objects("none")
     if not untracked:
         pytest.skip("no module for a kernel without IBT: run `make KREL=6.1`")
@@ -175,6 +176,6 @@ def test_finds_what_is_missing() -> None:
 
 @pytest.mark.parametrize("name", ["vm_open", "vm_run"])
 def test_entries_of_the_kernel_side(tracked: list[Object], name: str) -> None:
-    """Called through a pointer by stack.S, from another object."""
+    """stack.S calls it through a pointer, from another object."""
     for found in tracked:
         assert found.starts[found.symbols[name][:2]] == "endbr64", found.path

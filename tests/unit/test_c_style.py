@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Our C keeps to the kernel's style, as far as lines can show it."""
+"""C code follows the kernel's style, as far as single lines can show."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# In the style of LuaJIT, Lua, gnulib and QEMU, whose parts they are; and C++.
+# C++, and files in the style of LuaJIT, Lua, gnulib or QEMU, to which they belong.
 FOREIGN = re.compile(
     r"engine/luajit/(lib_|lint|vm|lj_)|engine/luajit/(shim|user|kernel)/lj_|"
     r"lib/lua-runtime/|safety/kgcc/plugin/|tests/lua/|apps/|vm/profile/"
 )
 WIDTH = 100
 
-# What checkpatch.pl says of lines without comments and texts: what it is, and a pattern.
+# Rules of checkpatch.pl for lines without comments and strings: description and pattern.
 RULES = {
     "a space after if, for, while, switch": r"\b(if|for|while|switch)\(",
     "no space within parentheses": r"\( +[^\s\\]|[^\s;L] +\)",
@@ -54,7 +54,7 @@ def sources() -> list[str]:
 
 
 def blanked(text: str) -> str:
-    """Without comments and texts, which stay as long as they were."""
+    """Replaces comments and strings by blanks of equal length."""
 
     def blank(match: re.Match[str]) -> str:
         kept = match[0][0] if match[0][0] in "\"'" else ""
@@ -65,11 +65,11 @@ def blanked(text: str) -> str:
 
 
 def in_line(line: str, before: str, wide: bool) -> list[str]:
-    """What is wrong with it as it stands."""
+    """The faults of a line."""
     found = []
     if line != line.rstrip() or " \t" in line:
         found.append("no space at the end, or before a tab")
-    # A macro of several lines would be no shorter, and a text is searched for.
+    # Breaking a macro would not shorten it, and messages must stay searchable.
     wide = wide or line.startswith("#") or '"' in line
     if not wide and len(line.expandtabs(8)) > WIDTH:
         found.append(f"no more than {WIDTH} columns, but for texts")
@@ -129,7 +129,7 @@ def test_what_is_not_is_found(line: str, rule: str) -> None:
 
 
 def test_includes_point_one_way() -> None:
-    """The library knows engines by core/engine.h alone, the uapi headers nothing of ours."""
+    """The library includes engines only by core/engine.h, uapi headers include nothing else."""
     included = re.compile(r'^#include ["<]([^">]+)', re.MULTILINE)
     for name in sources():
         found = included.findall((ROOT / name).read_text())

@@ -44,7 +44,7 @@ def test_run_prints_output_then_results(script) -> None:
     path = script("function run(a, b) print('sum', a + b) return a + b, -1 end")
     done = syscript("run", path, "3", "-5")
     assert (done.returncode, done.stdout) == (0, "sum\t-2\n-2\t-1\n")
-    # For people; programs read standard output.
+    # For the user; programs read standard output.
     assert done.stderr.splitlines() == [
         "syscript: -2 is -ENOENT: No such file or directory",
         "syscript: -1 is -EPERM: Operation not permitted",
@@ -110,7 +110,7 @@ def test_traceback(script, jit: list[str]) -> None:
     assert done.stderr.endswith(f"{path}:10: in function <{path}:8>\n")
     deep = syscript("run", *jit, path, "3").stderr.splitlines()
     assert deep[0].endswith("stack overflow") and deep[-1] == "\t..." and len(deep) == 15
-    # What pcall() has caught leaves no trace.
+    # An error caught by pcall() does not appear in the traceback.
     assert syscript("run", *jit, path, "4").stderr == f"{path}:9: later\n"
 
 
@@ -147,7 +147,7 @@ def test_limits(script) -> None:
     calls = script("function run() while true do syscall.getppid() end end")
     done = syscript("run", "--time-limit", "10s", "--wall-limit", "50ms", calls)
     assert "over the wall-clock limit of 50 ms: raise it with --wall-limit\n" in done.stderr
-    # At the top level it is registering that fails, which has a limit of its own.
+    # An error at the top level fails registration, which has a time limit of its own.
     done = syscript("run", "--time-limit", "20", "-", stdin="while true do end")
     assert done.stderr == "stdin:1: over the time limit of 1000 ms: raise it with --time-limit\n"
 
@@ -200,7 +200,7 @@ def test_libraries_that_scripts_lack(command: str, code: str) -> None:
 def test_strange_names_are_left_alone() -> None:
     done = syscript("run", "-e", "return syscall.frobnicate")
     assert done.stderr == "-e:1: no system call 'frobnicate'\n"
-    # Other lines are as they were.
+    # Other lines stay unchanged.
     assert syscript("run", "-e", "error('a\\n\\nb')").stderr == "-e:1: a\n\nb\n"
 
 
@@ -217,7 +217,7 @@ def test_strange_names_are_left_alone() -> None:
     ],
 )
 def test_missing_arguments(script, run: str, args: list[str], hint: str | None) -> None:
-    """Are named once the script has failed: it may do without."""
+    """Missing arguments are named only after a failure: they may be optional."""
     path = script(f"{run} return syscall.lseek(fd, n, 0) end")
     done = syscript("run", path, *args)
     said = [x for x in done.stderr.splitlines() if x.startswith("syscript: ")]
@@ -253,7 +253,7 @@ def test_strings_and_buffers(script, tmp_path: Path) -> None:
     assert syscript("run", path, text, "out:4K", "4096").stdout == "three\nlines\n"
     assert syscript("run", path, f"str:{text}", "out:4", "4").stdout == "thre"
     assert syscript("run", path, text, "buf:4096", "4096").stdout == "12\n"
-    # An error is a number, not the buffer.
+    # An error prints a number, not the buffer.
     assert syscript("run", path, "/no/such/file", "out:9", "9").stdout == "-2\n"
     code = "return util.str_in((...), 3) == '4x\\0'"
     assert syscript("run", "-e", code, "str:4x").stdout == "1\n"
@@ -346,7 +346,7 @@ def test_repl_goes_on_with_a_new_script() -> None:
 
 
 def check(source: str) -> list[str]:
-    """What check says, without the name of the file."""
+    """check's output without the file's name."""
     done = syscript("check", "-", stdin=source)
     assert done.returncode == (1 if done.stderr else 0)
     return [line.removeprefix("stdin:") for line in done.stderr.splitlines()]
@@ -362,7 +362,7 @@ def test_check(script) -> None:
 
 
 def test_check_of_several_files(script) -> None:
-    """Errors of each, by the paths that were typed."""
+    """Errors of each file, with the paths as typed."""
     good, bad = script("function run() end", "good.lua"), script("function run()", "bad.lua")
     done = syscript("check", bad, good, bad)
     assert done.returncode == 1
@@ -515,7 +515,7 @@ end
 
 
 def test_buffer_smaller_than_the_size_passed(script) -> None:
-    """The script gets an error, and nothing of the command is overwritten."""
+    """The script gets an error, and the command's memory is not overwritten."""
     done = syscript("run", script(OVERRUN), "buf:100", "300000")
     first, second = map(int, done.stdout.split())
     assert (done.returncode, second) == (0, -errno.EFAULT)
@@ -523,7 +523,7 @@ def test_buffer_smaller_than_the_size_passed(script) -> None:
 
 
 def test_load_takes_one_place() -> None:
-    """Of two attach points neither is preferred; and a long one is not cut."""
+    """Two attach points are an error, and a long one is not truncated."""
     done = syscript("load", "x", "x.o", "--at", "inet input", "--at", "inet output")
     assert done.returncode == 2 and "load the program once for each attach point" in done.stderr
     done = syscript("load", "x", "x.o", "--for", "timer", "--for", "files")
@@ -554,7 +554,7 @@ def test_without_device(script) -> None:
     assert done.stdout.startswith("scripts run in the kernel for you: no: ")
     assert "backend: user" in done.stdout
     assert "backend: none" in syscript("doctor", SYSCRIPT_BACKEND="kernel").stdout
-    # All that is missing, at once and in order; where no module can be loaded, nothing else.
+    # Lists everything that is missing, in order; on a machine that cannot load modules, no more.
     missing = done.stdout.partition("What is missing")[2]
     assert ("loads no modules" in missing) != Path("/proc/modules").exists()
     steps = [step for step in ("dkms install", "modprobe") if step in missing]
@@ -567,7 +567,7 @@ def test_without_device(script) -> None:
     os.geteuid() != 0 or not Path("/etc/udev").exists(), reason="mounts where rules are written"
 )
 def test_allow_writes_a_rule() -> None:
-    """For a device that is not there yet; the last one counts."""
+    """The rule applies to a device that does not exist yet; the last one wins."""
     rule = "/etc/udev/rules.d/61-syscript.rules"
     lines = [
         "mount -t tmpfs none /etc/udev",
@@ -586,7 +586,7 @@ def test_allow_writes_a_rule() -> None:
     assert listed == "61-syscript.rules"
 
 
-# In a mount namespace: a kernel that loads modules, as far as doctor looks.
+# In a mount namespace: files that make doctor believe that the kernel loads modules.
 LOADS_MODULES = """\
 mount -t tmpfs none /mnt
 mkdir /mnt/.proc
@@ -598,7 +598,7 @@ mount --rbind /mnt /proc"""
 
 
 def doctor_where_modules_load(*steps: str) -> dict:
-    """What it says there, after steps of the shell."""
+    """doctor's findings there, after some shell commands."""
     lines = [LOADS_MODULES, *steps, f"{SYSCRIPT} doctor --json || [ $? = 1 ]"]
     argv = ["unshare", "-m", "sh", "-ec", "\n".join(lines)]
     return json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
@@ -641,7 +641,7 @@ def test_doctor_knows_secure_boot(tmp_path: Path, signed: bool) -> None:
 
 
 def test_doctor_tells_a_kernel_that_is_too_new(tmp_path: Path) -> None:
-    """The module's build refuses as well, before it tries."""
+    """The module's build refuses such a kernel as well, before it compiles."""
     tested = (ROOT / "kernel/tested").read_text().strip()
     assert json.loads(syscript("doctor", "--json").stdout)["newest_tested"] == tested
     config = tmp_path / "include/config"
@@ -655,7 +655,7 @@ def test_doctor_tells_a_kernel_that_is_too_new(tmp_path: Path) -> None:
 
 
 def test_doctor_leaves_audit_alone() -> None:
-    """Doctor never advises to drop audit rules."""
+    """doctor never advises removing audit rules."""
     sources = "".join(path.read_text() for path in (ROOT / "cli").glob("*.c"))
     assert "auditctl" not in sources and "audit rules" in sources
 
@@ -673,7 +673,7 @@ def test_doctor_json() -> None:
 
 
 def test_scripts_of_the_library(tmp_path: Path) -> None:
-    """Each script compiles, and hello.lua says what it is there to say."""
+    """Each script compiles, and hello.lua prints its text."""
     for path in (ROOT / "scripts").glob("*.lua"):
         assert syscript("check", path).returncode == 0, path
     done = syscript("run", ROOT / "scripts" / "hello.lua", "20", "22")
@@ -723,7 +723,7 @@ def test_zsh_completion_is_zsh() -> None:
 
 
 def test_closed_standard_descriptors(tmp_path: Path) -> None:
-    """Nothing that the command opens takes their place, and what is written there is lost."""
+    """No file that the command opens gets these numbers, and output to them is lost."""
     script = tmp_path / "script.lua"
     script.write_text("function run() print('x') return syscall.write(1, 'x', 1) end")
     closed = ["sh", "-c", 'exec "$@" <&- >&-', "sh", SYSCRIPT, "run"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""syscript net: its command line, and a namespace of its own where namespaces are allowed."""
+"""syscript net: its command line, and a namespace of its own where allowed."""
 
 import subprocess
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_usage(args: list[str], message: str | None) -> None:
 
 
 def test_print() -> None:
-    """What it would run, and nothing else."""
+    """Prints the commands that it would run, and nothing else."""
     done = net("setup", "--print", "--macvlan", "eth0", "--address", "fd00::2/64", "--help")
     assert done.returncode == 0 and done.stdout.startswith("Usage: ")
     words = ["--macvlan", "eth0", "--address", "fd00::2/64", "--port", "53", "web"]
@@ -71,7 +71,7 @@ def test_print() -> None:
 
 
 def test_own_namespace(tmp_path: Path) -> None:
-    """A script answers a real client, in the process, and all of it is gone afterwards."""
+    """A script in the process answers a real client; afterwards everything is removed."""
     if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode:
         pytest.skip("no network namespaces for this user")
     echo = f"{SYSCRIPT} run --backend user {ROOT}/scripts/net/udp_echo.lua 3 7 1 20000"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""No order of steps lets a script run unwatched, and each part of the protocol is needed."""
+"""No interleaving lets a script run unwatched, and each part of the protocol is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sys.path.insert(0, str(TESTS / "model"))
 
 from clock import OLD, TODAY, Protocol, explore  # noqa: E402
 
-# More states than the shortest way to any fault below takes to find.
+# More states than finding any of the faults below takes.
 NEAR = 4_000
 
 
@@ -21,12 +21,12 @@ NEAR = 4_000
 def test_no_entry_is_unwatched(most: int | None) -> None:
     found = explore(TODAY, most)
     assert not found.wrong, f"{found.wrong}: {'; '.join(found.way)}"
-    # Less would be another model.
+    # Fewer would mean that the model has changed.
     assert found.states > (most or 50_000) - 1
 
 
 def test_the_protocol_before() -> None:
-    """A tick goes off between the question and the engine's stack."""
+    """A tick comes between the check and the switch to the engine's stack."""
     found = explore(OLD)
     assert found.wrong == "script code is not watched"
     assert found.way[-4:-1] == [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the checker refuses, in which words, and how long it takes."""
+"""What the checker refuses, its messages, and how long it takes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CODES = {
     i.atomic(i.XCHG, 1, 0, 10): "r10 cannot be written",
     i.atomic(i.FETCH, 1, 0, 10): "r10 cannot be written",
     i.call_number(11): "there is no r11",
-    # Fields without a meaning
+    # Nonzero unused fields
     i.insn(i.ALU64 | i.X, 0, 1, 0, 1): "imm is 1 and has to be 0",
     i.insn(i.ALU64 | i.X, 0, 1, 4): "off is 4 and has to be 0",
     i.insn(i.ALU64, 0, 1): "src is 1 and has to be 0",
@@ -110,7 +110,7 @@ CODES = {
 
 @pytest.mark.parametrize("code", CODES, ids=[f"{n} {t}" for n, t in enumerate(CODES.values())])
 def test_instructions(code: bytes) -> None:
-    """The second instruction is the one; the text says so."""
+    """The second instruction is at fault; the message says so."""
     assert refused_code(NOP + code) == "insn 1: " + CODES[code]
 
 
@@ -134,7 +134,7 @@ def test_middles() -> None:
         assert "second half holds more" in refused_code(i.insn(0x18) + second)
     half = i.Image([i.EXIT + i.insn(0x18)]).pack()
     assert refusal(half) == "insn 1: the second half is missing"
-    # What looks like the end of a function is a number.
+    # A number in a constant looks like the end of the function.
     fake = i.Image([i.insn(0x18) + i.insn(0, imm=0x95)]).pack()
     assert refusal(fake) == "insn 1: the function that starts at 0 runs past its end"
     function = i.Image([i.EXIT + i.insn(0x18), i.insn(0) + i.EXIT]).pack()
@@ -153,7 +153,7 @@ def test_functions() -> None:
     for end in (NOP, i.jump_ifi("eq", 0, 0, -1), i.outside(i.CALL_THROW)):
         text = refusal(i.Image([i.EXIT, NOP + end, i.EXIT]).pack())
         assert text == "insn 2: the function that starts at 1 runs past its end"
-    # Into another function by a jump.
+    # A jump into another function.
     assert "outside of its function" in refusal(i.Image([i.jump(0), i.EXIT]).pack())
 
     def funcs(*pairs: tuple[int, int]) -> bytes:
@@ -232,7 +232,7 @@ def test_lengths() -> None:
 
 
 def test_each_bit_of_an_instruction_counts() -> None:
-    """Whatever bit is changed, it is refused, or it is a valid image of its own."""
+    """With any bit changed, the image is refused or is another valid image."""
     code = i.imm64(1, 77) + i.alu("div", 1, 2, 1) + i.load(3, 1, 8, 4) + i.store(10, -8, 3)
     code += i.atomic(i.CMPXCHG, 1, 0, 3) + i.jump_ifi("sle", 1, 5, 1) + i.call_number(1)
     code += i.alui("end", 1, 32) + i.outside(i.SYSCALL + 39) + i.EXIT
@@ -274,7 +274,7 @@ def calls(n: int) -> bytes:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name: str) -> None:
-    """A million instructions of the most expensive kinds: checked and generated in seconds."""
+    """A million instructions of the most expensive kinds: checked and compiled in seconds."""
     image = BOMBS[name](1 << 20).pack()
     start = time.process_time()
     with Machine(image, 0x5BD1E995A7C15F39) as machine:
@@ -284,7 +284,7 @@ def test_bombs(name: str) -> None:
 
 
 def test_contexts() -> None:
-    """The first error of a call is that it may not be called in this context."""
+    """If a call is not allowed in this context, that is its first error."""
     function, atomic = i.outside(i.FUNCTION), 4
     assert refused_code(function) == (
         "insn 0: calls a function of a subsystem, which only its programs have"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The machine code of images, read again: what is at the top of check.c holds for it.
+"""Disassembles the machine code of images: the invariant at the top of check.c holds for it.
 
-Knows nothing of how it was generated.  What it knows of registers is in machine.h.
+It does not know how code is generated, only the registers' roles from machine.h.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from confined.subject import SO, Machine, RefusedError
 STUBS = ("poll", "gate", "throw", "abort", "fault_stack", "fault_function", "fault_access")
 STUBS += ("beyond",)
 NO_RETURN = STUBS[2:]
-# A system call by its gate, whole; with a sixth argument or without.
+# A complete system call by its gate, with and without a sixth argument.
 GATE = [
     re.compile(pattern)
     for pattern in (
@@ -111,7 +111,7 @@ def parts(memory: str) -> tuple[list[str], int]:
 
 
 class Reader:
-    """Goes through the lines once; @masked: of registers, what they can be at most."""
+    """Reads the lines once; @masked: an upper bound of each register."""
 
     def __init__(self, lines: list[Line], size: int, stubs: dict[int, str]) -> None:
         self.lines = lines
@@ -141,7 +141,7 @@ class Reader:
                 raise AssertionError(f"{line}: {wrong}") from wrong
 
     def gate(self, line: Line, lines: Iterator[Line]) -> None:
-        """All of GATE, with nothing leading into it.  Registers are written in C."""
+        """All lines of GATE, without a jump into them. C clobbers registers."""
         first, sixth = line, False
         for pattern in GATE:
             text = line.text
@@ -294,7 +294,7 @@ def any_function(rng: random.Random) -> tuple[bytes, int]:
 
 
 def any_image(seed: int) -> bytes:
-    """A valid one: what is refused by chance is made again."""
+    """A valid image: invalid ones are generated again."""
     rng = random.Random(seed)
     while True:
         functions = [any_function(rng) for _ in range(rng.randrange(1, 6))]
@@ -308,7 +308,7 @@ def any_image(seed: int) -> bytes:
             with Machine(image):
                 return image
         except RefusedError as refused:
-            if "machine code" in str(refused):  # by the verifier, which would not end
+            if "machine code" in str(refused):  # by the verifier: retrying would never end
                 raise
 
 
@@ -319,7 +319,7 @@ def test_random_images(seed: int, tmp_path: Path) -> None:
 
 
 def test_reader_sees(tmp_path: Path) -> None:
-    """What is wrong in made-up code is found."""
+    """The reader finds the faults in invented code."""
     good = "41 89 fa 41 81 e2 ff ff 00 00 4b 8b 44 14 08"  # r10 = edi & 0xffff; load
     wrong = {
         "41 89 fa 4b 8b 44 14 08": "is not masked",
@@ -336,10 +336,10 @@ def test_reader_sees(tmp_path: Path) -> None:
         "48 89 fd": "writes the frame's place",
         "83 ed 08 41 8b 44 2c 00": "frame_masked",  # the frame moved, and used
         "49 89 41 20": "no field of struct run",
-        "49 89 41 18": "RUN_FIELDS",  # user is not to be written
+        "49 89 41 18": "RUN_FIELDS",  # user must not be written
         "0f 05": "not to be here",
         "41 81 e2 ff ff 00 00 eb 00 4b 8b 44 14 08": "is not masked",  # a jump leads after it
-        "41 81 e2 ff ff 00 00 f0 4b 0f c1 04 14": "width",  # lock, not rounded down
+        "41 81 e2 ff ff 00 00 f0 4b 0f c1 04 14": "width",  # lock, address not rounded down
         "65 48 8b 04 25 00 00 00 00": "segment",  # gs:
         "41 51 4d 8b 89 80 00 00 00": r"where mov \+DWORD",
         "41 51 41 c7 41 3c 01 00 00 00 4d 8b 89 80 00 00 00 e8 00 00 00 00": "call system_call sh",
@@ -354,7 +354,7 @@ def test_reader_sees(tmp_path: Path) -> None:
 
 
 def test_constants_are_blinded(tmp_path: Path) -> None:
-    """No constant of more than 16 bits appears as the program has it."""
+    """Constants wider than 16 bits never appear in the code as in the program."""
     constant, wide = 0x31415926, 0x2718281828459045
     code = i.imm64(1, wide) + i.movi(0, constant) + i.imm64(2, constant)
     code += b"".join(

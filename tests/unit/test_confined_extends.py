@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Images that extend others: what is accepted, and that they do what one image would."""
+"""Images that extend others: which are accepted, and that they run like a single image."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from library import Library
 from unit.test_confined_code import STUBS
 from unit.test_confined_verify import filled, label_of
 
-# A base: calls the function whose number it got, adds one to what it got, throws it,
-# calls the function whose number it got by a try.
+# A base image. Its functions: call the function whose number is the argument; add one to the
+# argument; throw the argument; call the function with that number by a try.
 ENTRY = i.mov(6, 1) + i.mov(1, 2) + i.call_number(6) + i.alui("add", 0, 1000) + i.EXIT
 ADD = i.mov(0, 1) + i.alui("add", 0, 1) + i.EXIT
 THROWS = i.outside(i.CALL_THROW) + i.EXIT
 TRIES = i.outside(i.CALL_TRY) + i.EXIT
 BASE = i.Image([(ENTRY, 16), ADD, THROWS, TRIES], table=[0, 1, 2, 3]).pack()
-FIRST = 4  # the extension's first function, entry of the table, as in BASE
+FIRST = 4  # the extension's first function, and entry of the table, as in BASE
 INSNS = sum(len(f) // 8 for f in (ENTRY, ADD, THROWS, TRIES))
 
 
@@ -75,7 +75,7 @@ def test_a_base_alone() -> None:
 
 @pytest.mark.parametrize("number", [0, FIRST + 2, 1 << 16, 1 << 31, 1 << 32 | 1, -1])
 def test_numbers_that_are_none(number: int) -> None:
-    """From the base's code and from the extension's, whichever asks first."""
+    """Invalid numbers, from the base's code and from the extension's, in either order."""
     own = i.movi(6, number) + i.call_number(6) + i.EXIT
     image = extension(own, ADD, table=(FIRST, FIRST + 1))
     from_base = run_extended(BASE, image, number, 0)
@@ -90,7 +90,7 @@ def test_numbers_that_are_none(number: int) -> None:
 
 
 def test_all_numbers() -> None:
-    """Each entry of a table of both, from both: the base's, then the extension's."""
+    """All entries of the joined table, from both images: the base's, then the extension's."""
     functions = [i.movi(0, 100 + n) + i.EXIT for n in range(9)]
     asks = i.mov(6, 1) + i.call_number(6) + i.EXIT
     table = tuple(FIRST + 1 + n for n in range(9))
@@ -98,7 +98,7 @@ def test_all_numbers() -> None:
     for n in range(9):
         assert run_extended(BASE, image, FIRST + 1 + n).value == 1100 + n
         assert run_extended(BASE, image, FIRST, FIRST + 1 + n).value == 1100 + n
-    # An entry of the extension's that names a function of the base.
+    # An entry of the extension's table that names a function of the base.
     assert run_extended(BASE, image, FIRST + 10, 5).value == 1006
     assert run_extended(BASE, image, FIRST, FIRST + 10).value == 1000 + FIRST + 11
     assert run_extended(BASE, image, FIRST, 1).value == 1002
@@ -115,7 +115,7 @@ def test_a_base_without_a_table() -> None:
 
 
 def test_throws_go_through_both() -> None:
-    """A try of the extension's catches what the base throws, and the reverse."""
+    """A try in the extension catches what the base throws, and vice versa."""
     throws = i.movi(6, 1) + i.alui("add", 1, 1) + i.call_base(2) + i.EXIT
     catches = i.movi(6, 77) + i.mov(2, 1) + i.movi(1, FIRST) + i.outside(i.CALL_TRY)
     catches += i.alu("add", 0, 6) + i.EXIT
@@ -138,7 +138,7 @@ def test_instructions_have_one_numbering() -> None:
 
 
 def depth(**header: int) -> int:
-    """How deep a function of the base and one of the extension call each other."""
+    """How deep functions of the base and of the extension call each other."""
     count = i.arena(4, 0x100) + i.load(5, 4) + i.alui("add", 5, 1) + i.store(4, 0, 5)
     over = i.mov(2, 1) + i.movi(1, FIRST) + i.call_base(0) + i.EXIT
     image = extension(count + over, **header)
@@ -149,15 +149,17 @@ def depth(**header: int) -> int:
 
 
 def test_recursion_over_the_border_ends() -> None:
-    """Where the extension's header says: of frames, 16 and 32 bytes, and of the machine's
-    stack, two return addresses and r6."""
+    """It ends at the depth that the extension's header sets.
+
+    A round takes frames of 16 and 32 bytes; on the machine's stack two return addresses and r6.
+    """
     assert depth(stack_size=0x400, native=0x40000) == 0x400 // 48
     assert depth(stack_size=0x4000, native=0x40000) == 0x4000 // 48
     assert depth(stack_size=0x4000, native=0x1000) == 0x1000 // 24
 
 
 def test_what_waits_for_the_base_pays_again() -> None:
-    """Code after a call of the base's is paid for when that has returned."""
+    """Code after a call of the base is charged when the call has returned."""
     tail = i.mov(0, 0) * 3000
     with (
         Machine(BASE) as below,
@@ -168,11 +170,11 @@ def test_what_waits_for_the_base_pays_again() -> None:
 
 
 def test_long_waits_look_at_the_clock() -> None:
-    """Functions that wait for one another over the border hold nothing that is paid."""
+    """Functions that call each other across the images hold no prepaid fuel."""
     n = 60
     over = i.alui("sub", 2, 1) + i.jump_ifi("eq", 2, 0, 2) + i.movi(1, FIRST) + i.call_base(0)
     image = extension(over + i.mov(0, 0) * 3900 + i.EXIT, native=0x8000)
-    # r2 arrives as the base's r1 only where the base passes it on: see ENTRY.
+    # r2 is the base's r1 only if the base passes it on: see ENTRY.
     base = i.Image(
         [i.call_number(1) + i.EXIT, ADD, THROWS, TRIES], table=[0, 1, 2, 3], native=0x8000
     ).pack()
@@ -243,7 +245,7 @@ MOVE = "48 89 ff"
 
 @contextmanager
 def planting(leaf: bool = False) -> Iterator[Callable[[str], str]]:
-    """As that of test_confined_verify.py, in an extension."""
+    """Like planting() of test_confined_verify.py, in an extension."""
     body = i.mov(6, 6) + i.mov(1, 1) * 150 + (b"" if leaf else i.call_base(1))
     image = extension(body + i.EXIT, i.mov(0, 0) * 20 + i.EXIT)
     if leaf:
@@ -278,8 +280,8 @@ def planting(leaf: bool = False) -> Iterator[Callable[[str], str]]:
 
 
 NUMBERS = "41 ba 01 00 00 00 41 bb 01 00 00 00 "  # r10 = 1; r11 = 1
-POPPED = "5b 81 c5 20 00 00 00 81 e5 ff ff 00 00 "  # rbx as it was; no frame
-# What waited for others to return has nothing left that is paid.
+POPPED = "5b 81 c5 20 00 00 00 81 e5 ff ff 00 00 "  # restores rbx; no frame
+# After its callees return, a function has no prepaid fuel left.
 PAYS = " 49 81 69 00 10 00 00 00 79 0b 41 bb 01 00 00 00 e8 @poll"
 ACCEPTED = [
     "e8 @base_function" + PAYS,
@@ -325,7 +327,7 @@ def test_no_landing_at_the_beginning() -> None:
 
 
 def test_dispatchers_lead_around_nowhere() -> None:
-    """What looks up numbers pays nothing: no way goes from it to itself."""
+    """Code that looks up numbers pays nothing, so it must contain no cycle."""
     with Machine(BASE) as below, Machine(extension(i.EXIT), base=below) as machine:
         address, code = machine.code()
         start, base = below.code()
@@ -352,13 +354,13 @@ def calls(nr: int, *args: int) -> bytes:
     return b"".join(i.movi(n + 1, arg) for n, arg in enumerate(args)) + i.outside(i.SYSCALL + nr)
 
 
-# Far from where a kernel puts what may lie anywhere.
+# Far from the kernel's choices for mmap().
 PLACES = iter(range(1 << 40, 1 << 41, 1 << 24))
 MAP_FIXED_NOREPLACE = 0x100000
 
 
 def arena(size: int = 0x10000) -> dict[str, int]:
-    """Memory without neighbours, also when the library has mapped its own."""
+    """Arenas without neighbours, even after the library has mapped its own."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_FIXED_NOREPLACE
     address = next(PLACES)
     assert libc.mmap(address, size, 3, flags, -1, 0) == address
@@ -366,7 +368,7 @@ def arena(size: int = 0x10000) -> dict[str, int]:
 
 
 def test_a_base_stays_for_a_run_that_goes_on_after_fork() -> None:
-    """In a process: a handler forks while an extension runs, which then calls its base."""
+    """In a process: a signal handler forks while an extension runs, which then calls its base."""
     child = os.fork()
     if not child:
         os._exit(fork_in_a_run())
@@ -374,7 +376,7 @@ def test_a_base_stays_for_a_run_that_goes_on_after_fork() -> None:
 
 
 def fork_in_a_run() -> int:
-    """What the run has returned in both processes: 0, if that is right."""
+    """The run's results in both processes; 0 if correct."""
     library, user, me = Library(), 2, os.getpid()
     libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
     libc.signal(signal.SIGUSR1, ctypes.cast(libc.fork, ctypes.c_void_p))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The faults of `make test-verify` and `make test-weakened` fit the sources that they change.
+"""The faults of `make test-verify` and `make test-weakened` match the sources they change.
 
-Both take hours of a processor, so that nobody runs them for a changed word.
+Both targets take hours of CPU time, so they are not run for every change.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Between two looks at the clock no image spends more than machine.h says.
+"""Between two polls of the clock no image spends more fuel than machine.h says.
 
-What instructions cost is said here once more, and paths are followed without knowing
-how fuel.c found out where to charge.
+The costs of instructions are repeated here, and paths are followed independently of how fuel.c
+chose where to charge.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from confined.subject import STOP, Machine
 
 FUEL, STRETCH = 1 << 13, 1 << 12
 ACCESS, ATOMIC, JUMP = 8, 32, 2
-# What has been paid for but not spent at a look, and what may be paid until the next.
+# Fuel paid but not spent at a poll, plus fuel that may be paid until the next one.
 MOST = FUEL + 2 * STRETCH
 HOWS = ("interpreted", "machine code")
 
@@ -32,7 +32,7 @@ HOWS = ("interpreted", "machine code")
 
 @dataclass
 class Node:
-    """An instruction: its cost, and where control may go on in its function."""
+    """An instruction: its cost, and its successors within the function."""
 
     cost: int
     next: list[int] = field(default_factory=list)
@@ -57,7 +57,7 @@ def fields(insn: bytes) -> tuple[int, int, int, int]:
 
 
 def nodes(code: bytes, start: int, calls: dict[int, bool]) -> dict[int, Node]:
-    """@calls: of the function that starts there, whether it calls others."""
+    """@calls: by a function's first instruction, whether it calls others."""
     found = {}
     n = len(code) // 8
     at = 0
@@ -88,7 +88,7 @@ def calls_others(code: bytes) -> bool:
 
 
 def nothing_is_unpaid(found: dict[int, Node], start: int, charges: list[int], first: int) -> None:
-    """The least fuel that is paid and not yet spent is never negative."""
+    """The least fuel paid but not yet spent is never negative."""
     left = {start: first}
     todo = [start]
     while todo:
@@ -105,7 +105,7 @@ def nothing_is_unpaid(found: dict[int, Node], start: int, charges: list[int], fi
 
 
 def stretches_are_short(found: dict[int, Node], charges: list[int]) -> None:
-    """From no instruction a path of more than STRETCH leads past no charge."""
+    """No path longer than STRETCH avoids all charges."""
     length: dict[int, int] = {}
 
     def longest(pc: int) -> int:
@@ -146,7 +146,7 @@ def check(image: i.Image) -> None:
 
 
 def random_function(rng: random.Random, n: int, nfuncs: int, sizes: list[int]) -> bytes:
-    """Jumps lead anywhere, near or far, backward and forward."""
+    """Jumps of any distance, backward and forward."""
     size = rng.choice((20, 300, 1200))
     kinds = rng.choice(("alscmjJbBxtC", "alscmJbx"))
     plan = [rng.choice(kinds) for _ in range(size)] + ["e"]
@@ -178,7 +178,7 @@ def random_function(rng: random.Random, n: int, nfuncs: int, sizes: list[int]) -
 
 
 def random_image(seed: int) -> i.Image:
-    """In two goes: in the first one it is not known where functions start."""
+    """Built twice: during the first pass the start of each function is unknown."""
     nfuncs = random.Random(seed).randrange(1, 5)
     sizes = [0] * nfuncs
     for _ in range(2):
@@ -195,7 +195,7 @@ def test_every_path_is_paid_for(seed: int) -> None:
 
 
 def test_reader_sees() -> None:
-    """Charges that are missing, or too small, are found."""
+    """The test finds missing charges, and charges that are too small."""
     loop = i.load(1, 1) + i.jump_ifi("ne", 1, 7, -2) + i.EXIT
     found = nodes(loop, 0, {0: False})
     charges = [0, 10, 0]
@@ -222,7 +222,7 @@ def loop(body: bytes, times: int) -> bytes:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_accesses_pay_for_cache_misses(how: str) -> None:
-    """A chase of pointers looks at the clock each 1,024 accesses, additions far less often."""
+    """Chasing pointers polls the clock every 1,024 accesses, additions far less often."""
     n = 50_000
     looks = {}
     for name, insn in (("chase", i.load(1, 1)), ("add", i.alui("add", 1, 1))):
@@ -235,7 +235,7 @@ def test_accesses_pay_for_cache_misses(how: str) -> None:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_long_code_looks_at_the_clock(how: str) -> None:
-    """Fuel is charged also where no jump leads back."""
+    """Fuel is charged even without backward jumps."""
     n = 100_000
     with Machine(i.Image([i.load(1, 1) * n + i.EXIT]).pack()) as machine:
         assert machine.looks(how=how) >= n * ACCESS // MOST
@@ -247,7 +247,7 @@ def test_returns_look_at_the_clock() -> None:
     code = i.jump_ifi("eq", 1, 0, 8 + rest) + i.alui("sub", 1, 1) + i.call(-3)
     code += i.load(2, 2) * rest + i.arena(2, 0) + i.load(3, 2, 0x100) + i.alui("add", 3, 1)
     code += i.store(2, 0x100, 3) + i.EXIT
-    # At the bottom the flag is set.
+    # The innermost call sets the flag.
     code += i.arena(2, 0) + i.storei(2, 0x180, 1) + i.EXIT
     with Machine(i.Image([code], native=64 << 10).pack()) as machine:
         machine.watch(0x180)
@@ -257,7 +257,7 @@ def test_returns_look_at_the_clock() -> None:
 
 
 def test_a_big_switch_pays_for_what_it_does() -> None:
-    """A loop's turn pays for one of its cases, not for them all."""
+    """An iteration pays for one case of a switch, not for all."""
     cases, turns = 64, 1000
     body = i.load(2, 3) * 4
     code, size = b"", cases * 6
@@ -273,14 +273,14 @@ def test_a_big_switch_pays_for_what_it_does() -> None:
 
 @pytest.mark.parametrize("body", ["load", "add", "atomic", "call"])
 def test_a_flag_ends_a_run_soon(body: str) -> None:
-    """From the store that sets it on, no more than MOST is spent."""
+    """After the store that sets the flag, at most MOST is spent."""
     code = {
         "load": i.load(1, 2, 0x200),
         "add": i.alui("add", 1, 1),
         "atomic": i.atomic(0, 2, 0x200, 1),
         "call": i.call(7),
     }[body]
-    # Turns are counted at 0x100; the flag is set in the 5,000th, and the next one counts.
+    # Iterations are counted at 0x100; the 5,000th sets the flag, and the next one still counts.
     main = i.arena(2, 0) + i.movi(6, 0) + i.alui("add", 6, 1) + i.store(2, 0x100, 6)
     main += i.jump_ifi("ne", 6, 5000, 1) + i.storei(2, 0x180, 1) + code + i.jump(-6) + i.EXIT
     leaf = i.load(1, 2, 0x200) * 10 + i.EXIT

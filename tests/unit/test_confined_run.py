@@ -80,19 +80,19 @@ def forms() -> list[tuple[str, int, bool]]:
     ]
 
 
-REGISTERS = 0x100  # where the programs below leave r0 to r9
+REGISTERS = 0x100  # where the programs below store r0 to r9
 KEYS = (0, 0x5BD1E995A7C15F39)
 
 
 def many(cases: Sequence[bytes | tuple[bytes, int]], **options: int) -> bytes:
-    """An image that runs the case that r1 names, from 1 on."""
+    """An image that runs case number r1, counting from 1."""
     return i.Image(
         [i.call_number(1) + i.EXIT, *cases], table=range(len(cases) + 1), **options
     ).pack()
 
 
 def all_registers(code: bytes) -> tuple[bytes, int]:
-    """@code with each register set before to what the arena has at 0, and stored after."""
+    """@code with each register loaded from the arena at 0 before, and stored after."""
     before = i.arena(9, 0) + b"".join(i.load(r, 9, 8 * r) for r in range(9)) + i.load(9, 9, 72)
     # r9 is saved before it becomes the base.
     after = i.store(10, -8, 9) + i.arena(9, REGISTERS)
@@ -110,7 +110,7 @@ def check_registers(machine: Machine, case: int, values: list[int], want: list[i
 
 @pytest.mark.parametrize(("op", "off", "wide"), forms())
 def test_arithmetic_registers(op: str, off: int, wide: bool) -> None:
-    """All pairs of registers: templates use some of them themselves."""
+    """All pairs of registers, because templates use some of them themselves."""
     rng = random.Random(f"{op}{off}{wide}")
     pairs = list(itertools.product(range(10), range(10)))
     cases = [all_registers(i.alu(op, dst, src, off, wide)) for dst, src in pairs]
@@ -164,7 +164,7 @@ def test_negation_and_swaps(wide: bool) -> None:
 
 
 def test_constants_64() -> None:
-    """All in one image, as the kernel's side registers each: a sum that none leaves unchanged."""
+    """All in one image, since the kernel registers each image; the sum depends on each value."""
     code, total = i.movi(0, 0), 0
     for value in [*EDGES, 0x0123456789ABCDEF]:
         code += i.alui("mul", 0, 31) + i.imm64(1, value) + i.alu("add", 0, 1)
@@ -236,7 +236,7 @@ def test_loads(size: int, sign: bool) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 def test_stores(size: int) -> None:
-    """Stores of registers, r10 and constants, by a register, by r10 and to known addresses."""
+    """Stores of registers, r10 and constants, through a register, r10 and constant addresses."""
     value = 0xF1E2D3C4B5A69788
     cases = [
         i.arena(base, 0x200) + i.movi(src, value) + i.store(base, 3, src, size) + i.EXIT
@@ -259,7 +259,7 @@ def test_stores(size: int) -> None:
 
 @pytest.mark.parametrize("how", HOWS)
 def test_wild_addresses_stay_inside(how: str) -> None:
-    """Any address is one in the arena; offsets reach into guards and no further."""
+    """Every address is mapped into the arena; offsets reach into the guards and no further."""
     code = i.store(1, 0, 2) + i.load(0, 1, 0) + i.EXIT
     with Machine(i.Image([code]).pack()) as machine:
         for wild in [0, 8, 0xFFFFFFFF81000000, 0xFFFF888000000000, MASK, 1 << 63, 0x7FFFFFFFFFFF]:
@@ -274,7 +274,7 @@ def test_wild_addresses_stay_inside(how: str) -> None:
 
 
 def test_masked_addresses_follow_registers() -> None:
-    """A base that is written, a call, a jump target: each makes a new masked address."""
+    """After writing the base, a call, or at a jump target, the address is masked again."""
     for change in (
         i.alui("add", 1, 8),
         i.alu("add", 1, 5),
@@ -322,7 +322,7 @@ def test_atomics(size: int) -> None:
             continue
         before = old % (1 << bits) if matching else r0
         code = i.arena(base, 0x100) + i.movi(src, operand) + (i.movi(0, before) if src else b"")
-        # An address that does not fit the size is rounded down.
+        # An unaligned address is rounded down.
         code += i.atomic(op, base, 5, src, size) + i.store(10, -8, src) + i.store(10, -16, 0)
         programs.append((code + i.mov(0, 10) + i.EXIT, 16))
         after = {"src": operand, "r0": before if src else operand, "memory": new}
@@ -352,7 +352,7 @@ def test_atomics_on_the_stack() -> None:
 
 
 def test_calls_keep_their_registers() -> None:
-    """r6 to r9 are the caller's again, r10 is another one's."""
+    """A call preserves r6 to r9; r10 is another one in the callee."""
     callee = b"".join(i.movi(r, 1000 + r) for r in range(6, 10)) + i.storei(10, -8, 9) + i.EXIT
     caller = b"".join(i.movi(r, r) for r in range(6, 10)) + i.storei(10, -8, 5)
     rest = i.load(0, 10, -8) + b"".join(i.alu("add", 0, r) for r in range(6, 10)) + i.EXIT
@@ -361,7 +361,7 @@ def test_calls_keep_their_registers() -> None:
 
 
 def fibonacci() -> bytes:
-    """With a frame, so that each call has its own."""
+    """With a frame for each call."""
     code = i.mov(0, 1) + i.jump_ifi("lt", 1, 2, 9) + i.mov(6, 1) + i.alui("sub", 1, 1)
     code += i.call(-5) + i.store(10, -8, 0)
     code += i.mov(1, 6) + i.alui("sub", 1, 2) + i.call(-9) + i.load(1, 10, -8)
@@ -374,7 +374,7 @@ def test_recursion() -> None:
 
 @pytest.mark.parametrize("frame", [0, 8, 512, 32768])
 def test_stack_overflow(frame: int) -> None:
-    """Whichever stack is full first, the run ends there."""
+    """The run ends when either stack is full."""
     endless = i.movi(0, 0) + i.call(-2) + i.EXIT
     result = run_all(i.Image([(endless, frame)]).pack())
     assert result.end == STACK
@@ -382,7 +382,7 @@ def test_stack_overflow(frame: int) -> None:
 
 
 def test_stack_is_used_to_its_end() -> None:
-    """Calls nest as deep as native_size and the stack say, and no deeper."""
+    """Calls nest as deep as native_size and the stack allow, and no deeper."""
     deep = i.movi(0, 0) + i.jump_ifi("eq", 1, 0, 3) + i.alui("sub", 1, 1) + i.call(-4)
     deep += i.alui("add", 0, 1) + i.EXIT
     for native, size, frame, fits in ((800, 0x4000, 8, 99), (4096, 0x1000, 64, 63)):
@@ -434,7 +434,7 @@ def test_no_table() -> None:
 
 
 def catcher(thrower: bytes, after: bytes = b"", **options: int) -> bytes:
-    """try(f) with r6 to r9 set, and their sum added to what comes back."""
+    """try(f) with r6 to r9 set; their sum is added to the result."""
     main = b"".join(i.movi(r, r) for r in range(6, 10)) + i.storei(10, -8, 100)
     main += i.movi(1, 1) + i.movi(2, 7) + i.outside(i.CALL_TRY) + after
     main += b"".join(i.alu("add", 0, r) for r in range(6, 10))
@@ -451,7 +451,7 @@ def test_try_returns_and_catches() -> None:
 
 
 def test_throw_through_frames() -> None:
-    """From 20 calls below."""
+    """Thrown from 20 calls below."""
     down = i.jump_ifi("eq", 2, 20, 3) + i.alui("add", 2, 1) + i.call(-3) + i.EXIT
     down += i.movi(1, 55) + i.outside(i.CALL_THROW) + i.EXIT
     main = i.movi(6, 1) + i.movi(1, 1) + i.movi(2, 0) + i.outside(i.CALL_TRY)
@@ -461,7 +461,7 @@ def test_throw_through_frames() -> None:
 
 
 def test_tries_nest() -> None:
-    """Each throw ends the innermost; what is thrown on goes to the next."""
+    """Each throw ends the innermost try; rethrown, it reaches the next one."""
     inner = i.movi(1, 3) + i.outside(i.CALL_THROW) + i.EXIT
     middle = i.movi(1, 2) + i.outside(i.CALL_TRY) + i.mov(1, 0) + i.alui("add", 1, 10)
     middle += i.outside(i.CALL_THROW) + i.EXIT
@@ -473,7 +473,7 @@ def test_tries_nest() -> None:
 def test_uncaught() -> None:
     result = run_all(i.Image([i.movi(1, -3) + i.outside(i.CALL_THROW) + i.EXIT]).pack())
     assert (result.end, result.text) == (THROW, "insn 1: throws -3, which nothing catches")
-    # One that has returned catches nothing any more.
+    # A try that has returned catches nothing.
     leaf = i.movi(0, 0) + i.EXIT
     main = i.movi(1, 1) + i.outside(i.CALL_TRY) + i.movi(1, 9) + i.outside(i.CALL_THROW) + i.EXIT
     assert run_all(i.Image([main, leaf], table=[0, 1]).pack()).end == THROW
@@ -502,7 +502,7 @@ def test_abort() -> None:
 
 
 def test_system_calls() -> None:
-    """Six arguments, and only the result comes back."""
+    """Six arguments are passed, and only the result comes back."""
     main = i.movi(0, 66) + i.outside(i.SYSCALL + 39) + i.store(10, -8, 0) + i.movi(6, 0)
     main += b"".join(i.alu("or", 6, r) for r in range(1, 6)) + i.alui("lsh", 6, 8)
     main += i.load(0, 10, -8) + i.alu("add", 0, 6) + i.EXIT
@@ -545,7 +545,7 @@ def test_all_that_does_not_end_is_stopped(name: str) -> None:
 
 
 def test_stopped_in_a_system_call_too() -> None:
-    """A loop around system calls has fuel as any other."""
+    """A loop around system calls spends fuel like any other."""
     assert (
         run_all(i.Image([i.outside(i.SYSCALL + 39) + i.jump(-2) + i.EXIT]).pack(), polls=1).end
         == STOP
@@ -553,7 +553,7 @@ def test_stopped_in_a_system_call_too() -> None:
 
 
 def test_stop_names_its_instruction() -> None:
-    """The jump that had no fuel, or the function's first instruction."""
+    """The jump that ran out of fuel, or the function's first instruction."""
     loop = [i.movi(3, 1) + i.alui("add", 3, 1) + i.jump(-2) + i.EXIT]
     assert run_all(i.Image(loop).pack(), polls=3).text == "insn 2: stopped"
     large = i.alui("add", 3, 1) * 200 + i.EXIT

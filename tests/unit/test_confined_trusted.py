@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What proof.md and SECURITY.md say is trusted is what there is, to some hundred lines."""
+"""The trusted code in proof.md and SECURITY.md matches the sources, to some hundred lines."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ FUEL = "49 81 69 00 01 00 00 00 "
 
 
 def filled(code: bytes, room: int) -> bytes:
-    """With instructions that do nothing, of 3 bytes and of 2."""
+    """Pads code with no-op instructions of 3 and 2 bytes."""
     left = room - len(code)
     assert left >= 2, "planted too much"
     twos = -left % 3
@@ -39,7 +39,7 @@ def filled(code: bytes, room: int) -> bytes:
 
 
 def label_of(text: str, at: int) -> Label:
-    """What the generator says of labels in that function, and what @text says."""
+    """The label at an offset: the generator's facts for that function, changed by @text."""
     frame = 1 << 5
     label = Label(at, 20000, frame, frame, frame, 3 << 10, depth=1, room=2, calls=True)
     for letter, value in re.findall(r"([a-z])(\d+)", text):
@@ -65,9 +65,9 @@ def label_of(text: str, at: int) -> Label:
 
 @contextmanager
 def planting() -> Iterator[Callable[[str], str]]:
-    """A function that says why code is refused in which @text, in hex, is planted.
+    """A function that plants code (@text in hex) and returns why it is refused.
 
-    In a function with a frame, which saves r6; two more functions follow.  ":" is a
+    The code is in a function with a frame, which saves r6; two more functions follow. ":" is a
     label, ":m10,d2" one where r10 is masked and two words are pushed: see label_of().
     """
     body = i.mov(6, 6) + i.mov(1, 1) * 150 + i.call(2) + i.call_number(1)
@@ -163,7 +163,7 @@ WRONG = {
     "81 e7 ff ff 01 00 49 8b 44 3c 08": "address is not masked",
     "81 e7 ff ff 00 00 48 ff c7": NONE,
     "81 e7 ff ff 00 00 48 83 c7 08 49 8b 44 3c 08": "address is not masked",
-    MASKED + "4b 01 44 14 08": NONE,  # to memory, without lock
+    MASKED + "4b 01 44 14 08": NONE,  # a read-modify-write of memory, without lock
     "48 03 47 08": NONE,
     "49 3b 41 18": NONE,
     "49 03 41 10": NONE,
@@ -177,7 +177,7 @@ WRONG = {
     "48 89 05 00 00 00 00": NONE,
     "48 8d 05 00 00 00 00": NONE,
     "ff 15 00 00 00 00": NONE,
-    # Prefixes: too many, of segments, in another order
+    # Prefixes: too many, for segments, in another order
     **{f"{byte:02x} 48 89 f8": NONE for byte in PREFIXES},
     **{f"{byte:02x} 49 8b 44 2c 08": NONE for byte in PREFIXES},
     "66 66 41 89 44 2c 08": NONE,
@@ -190,7 +190,7 @@ WRONG = {
     "3e 74 00": NONE,
     "f3 c3 cc": NONE,
     "c2 00 00 cc": NONE,
-    "c4 e2 f8 f2 c7": NONE,  # andn: another encoding
+    "c4 e2 f8 f2 c7": NONE,  # andn: a VEX encoding
     MASKED + "e8 @leaf " + LOAD: "address is not masked",
     MASKED + FUEL + POLL + LOAD: "address is not masked",
     MASKED + GATE + CLEAR_ARGS + LOAD: "address is not masked",
@@ -232,7 +232,7 @@ WRONG = {
     "49 8b 41 20": NONE,  # machine.base
     "49 89 41 18": NONE,
     "49 c7 41 00 ff 00 00 00": NONE,
-    "41 c7 41 3c 01 00 00 00": NONE,  # machine.pc, but for a gate
+    "41 c7 41 3c 01 00 00 00": NONE,  # writes machine.pc, outside a gate
     "4d 8b 89 80 00 00 00": NONE,
     "49 81 41 00 01 00 00 00": NONE,  # more fuel
     "49 81 69 00 00 00 00 00 " + POLL: "invalid fuel charge",
@@ -283,7 +283,7 @@ WRONG = {
     "e9 @poll cc": "call target is not allowed",
     "e9 @gate cc": "jump target is outside the code",
     "41 bb 01 00 00 00 e9 @fault_stack 90": NONE,
-    # It returns: after a push, to what has been pushed.
+    # Returns by a push and a return to the pushed address.
     "50 41 bb 01 00 00 00 e9 @fault_stack cc": "jump target is outside the code",
     "7a 00 : 31 c0": NONE,  # parity
     "0f 8b 00 00 00 00 : 31 c0": NONE,
@@ -354,13 +354,13 @@ WRONG = {
     DIVIDE: "reads a register that may hold a kernel value",
     R11 + DIVIDE.replace("31 d2", "31 : d2"): "label is not at an instruction boundary",
     R11 + DIVIDE.replace("49 f7", ": 49 f7"): "label is not at an instruction boundary",
-    # IMAGE_CALL_TRY's routine, elsewhere
+    # IMAGE_CALL_TRY's routine, inlined elsewhere
     TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "stack depth differs at branch target",
     "58 83 ed 08 " + TRY_BEGIN + "e8 @leaf 41 8f 41 28 48 83 c4 28": "frame register is not masked",
     "58 " + TRY_BEGIN + "e8 @middle 41 8f 41 28 48 83 c4 28": "call target is not a routine",
 }
 for code, why in [(c, w) for c, w in WRONG.items() if w == NONE and " f7 " in c]:
-    WRONG[code] = f"{why}|branch target has no label"  # a branch that is in no row
+    WRONG[code] = f"{why}|branch target has no label"  # a branch that is not part of a row
 
 
 @pytest.mark.parametrize("code", GOOD)
@@ -376,7 +376,7 @@ def test_refused() -> None:
 
 
 def accepted_tries() -> list[int]:
-    """Bits of the routine for IMAGE_CALL_TRY, and of the entry, that may be changed."""
+    """Bits that may be changed in the routine for IMAGE_CALL_TRY, and in the entry."""
     accepted = []
     with Machine(any_image(1), KEY, 2) as machine:
         code = machine.code()[1]
@@ -394,7 +394,7 @@ def test_try_is_exact() -> None:
 
 
 def call_without_room() -> str:
-    """Why a call is refused in a function that did not look for room on the stack."""
+    """Why a call is refused in a function without a stack check."""
     leaf = i.mov(1, 1) * 50 + i.EXIT
     with Machine(i.Image([leaf]).pack(), KEY) as machine:
         address, code = machine.code()
@@ -405,7 +405,7 @@ def call_without_room() -> str:
 
 
 def length_without_fuel() -> str:
-    """Why a function is refused that pays for less than it is long."""
+    """Why a function is refused that pays for less than its length."""
     with Machine(i.Image([i.mov(1, 1) * 400 + i.EXIT]).pack(), KEY) as machine:
         code = bytearray(machine.code()[1])
         at = code.index(bytes.fromhex("49 81 69 00")) + 4
@@ -414,7 +414,7 @@ def length_without_fuel() -> str:
 
 
 def label_behind() -> str:
-    """Why a label is refused where the code has ended."""
+    """Why a label is refused at the end of the code."""
     with Machine(i.Image([i.EXIT]).pack(), KEY) as machine:
         code = machine.code()[1]
         return machine.verify(code, [label_of(":", len(code))])
@@ -429,7 +429,7 @@ def past_its_end() -> str:
 
 
 def for_another_base() -> str:
-    """Why code is refused that extends code of another arena size."""
+    """Why code that extends an image of another arena size is refused."""
     entry, extension = i.Image([i.EXIT], table=[0]), i.Image([i.EXIT], table=[1], flags=i.EXTENDS)
     with Machine(entry.pack()) as below:
         SO.subject_code(below.handle).contents.base.arena_shift += 1
@@ -441,7 +441,7 @@ def for_another_base() -> str:
 
 
 def without_landing() -> str:
-    """Why code is refused at whose beginning indirect branches do not land."""
+    """Why code is refused that does not begin with a landing pad for indirect branches."""
     with Machine(i.Image([i.EXIT]).pack(), KEY) as machine:
         return machine.verify(bytes.fromhex("31 c0 31 c0") + machine.code()[1][4:])
 
@@ -476,14 +476,14 @@ def reader_accepts(machine: Machine, code: bytes, tmp: Path) -> bool:
     try:
         Reader(disassemble(machine.code()[0], code, tmp), machine.size, stubs).read()
     except AssertionError as wrong:
-        # The verifier carries this along a branch, which the reader cannot.
+        # The verifier tracks this fact along a branch; the reader cannot.
         return "frame register is not masked at branch target" in str(wrong)
     return True
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_changed_code(seed: int, tmp_path: Path) -> None:
-    """Code with one bit changed: what the verifier accepts, the reader accepts, too."""
+    """Code with one bit changed: whatever the verifier accepts, the reader accepts, too."""
     rng = random.Random(seed)
     refused = accepted = 0
     with Machine(any_image(seed), KEY, seed % 3) as machine:
@@ -503,14 +503,14 @@ def test_changed_code(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", (1, 5, 12, 40))
 def test_cut_off(size: int) -> None:
-    """Nothing is read past the end, nor taken for what is not there."""
+    """Truncated code: the verifier reads nothing past the end, and assumes nothing about it."""
     with Machine(any_image(1), KEY, 2) as machine:
         code = machine.code()[1]
         assert "machine code" in machine.verify(code[:-size] + bytes(size))
 
 
 def test_targets_of_which_nothing_becomes() -> None:
-    """Two instructions that are jumped to, in one place: the first makes no code."""
+    """Two jump targets at one place: the first instruction generates no code."""
     same = i.alui("end", 1, 64, wide=False)
     code = i.jump_ifi("eq", 1, 1, 1) + i.jump_ifi("eq", 1, 2, 1) + same + same + i.EXIT
     with Machine(i.Image([i.mov(0, 1) + code]).pack()) as machine:
@@ -518,7 +518,7 @@ def test_targets_of_which_nothing_becomes() -> None:
 
 
 def weaknesses() -> bool:
-    """Whether any of the lists above does not hold: for weakened.py."""
+    """Whether any of the lists above fails: for weakened.py."""
     with planting() as plant:
         wrong = any(not re.search(why, plant(code)) for code, why in WRONG.items())
         wrong = wrong or any(plant(code) for code in GOOD)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`consolidate record --audit` sets rules, and puts everything back whatever ends it.
+"""`consolidate record --audit` sets rules, and restores everything however it ends.
 
-The kernel and auditctl are played here: a command auditctl that keeps a list of what it was
-told and sends records to a socket.
+The kernel and auditctl are simulated: a command auditctl lists the rules that it was given and
+sends records to a socket.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT
 from traces import PYTHON
 
-# consolidate, which listens to a socket of the test.
+# Runs consolidate with a socket of the test in place of netlink's.
 DRIVER = """
 import os, socket, sys
 from consolidate.trace import auditing
@@ -71,7 +71,7 @@ STATE = "enabled {enabled}\nfailure {failure}\npid 0\nrate_limit 0\nbacklog_limi
 
 
 class Machine:
-    """Audit of a machine, as played."""
+    """A simulated machine's audit system."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -105,7 +105,7 @@ class Machine:
         return [line for line in lines if line.split()[0] in ("-a", "-d", "-b", "-e")]
 
     def undone(self) -> None:
-        """All that was changed is as it was."""
+        """Everything that was changed is restored."""
         told = self.told()
         (added,) = (line for line in told if line.startswith("-a"))
         assert told[:3] == ["-b 65536", "-e 1", added]
@@ -131,7 +131,7 @@ def test_a_command_has_a_session_that_the_rule_is_for(machine: Machine) -> None:
     rule = machine.told()[2]
     assert f"-a always,exit -F arch=b64 -S all -F sessionid={session} -k " in rule
     assert session != Path("/proc/self/sessionid").read_text()
-    # Only the records of that rule.
+    # Only the records of consolidate's own rule.
     lines = machine.output.read_text().splitlines()
     assert [line.split()[0] for line in lines] == ["type=SYSCALL", "type=PATH", "type=EOE"]
     assert 'name="/x"' in lines[1]
@@ -145,7 +145,7 @@ def test_the_end_of_the_recorder_puts_everything_back(machine: Machine, number: 
     process.send_signal(number)
     process.wait()
     if number == signal.SIGKILL:
-        # Its keeper does it; what was recorded goes on.
+        # The cleanup process restores the rules; recorded data is kept.
         until(lambda: len(machine.told()) == 6)
         os.kill(command, signal.SIGKILL)
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate says what a script saves, by a cost model, and measures it."""
+"""consolidate predicts what a script saves, by a cost model, and measures it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_replay_does_the_same_both_ways(
         if kind == "directories":
             trace.list_directory(f"/d/{i}", ["a", "b", "c"])
         elif kind == "duplicates":
-            # As find has it: the program goes on with two descriptors.
+            # As with find: the program continues with two descriptors.
             trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 5)
             trace.call(f"fcntl(5, F_DUPFD_CLOEXEC, {3 + i % 2})", 7)
             trace.call("fstat(5, {st_mode=S_IFREG|0644, st_size=12, ...})", 0)
         else:
             trace.read_file(f"/d/{i}")
     path = trace.write(tmp_path / "t")
-    # The program that is run ends with an error if results differ.
+    # The measuring program fails if results differ.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     options = ("--here", "--backend", "user", "--rounds", "2", "--json")
     assert __main__.main(["measure", "1", str(path), *options]) == 0
@@ -140,7 +140,7 @@ def test_listings_with_attributes_copy_less(tmp_path: Path) -> None:
     found = together(trace, tmp_path)
     (one,) = found["candidates"]
     assert one["library_script"] == "readdirplus"
-    # Paths, what was listed, and names and attributes of each; then paths and records.
+    # Paths, the listing, and each entry's name and attributes; then paths and records.
     noise = found["bytes_copied"] - one["bytes_copied"]
     assert one["bytes_copied"] == 40 * (6 + 24 * 10 + 10 * (9 + 144))
     assert one["script_bytes_copied"] == 40 * (6 + 10 * (9 + 152))
@@ -174,7 +174,7 @@ def test_seconds_an_hour_are_of_the_scripts_that_save(tmp_path: Path) -> None:
     hourly = saved * 1e-9 * 3600 / found["seconds"]
     assert found["with_scripts"]["seconds_an_hour"] == pytest.approx(hourly)
     assert found["with_scripts"]["calls"] == found["calls"] - 500
-    # Nothing of what costs more than it saves.
+    # Nothing that costs more than it saves counts.
     costs = cost_model(outer_slow=100, inner_slow=90, script_call=900)
     found = together(trace, tmp_path, costs)
     assert found["with_scripts"] == {
@@ -223,7 +223,7 @@ def test_shipped_model_is_used_until_one_is_kept(tmp_path: Path) -> None:
 
 
 def test_reports_are_the_same_each_time(tmp_path: Path) -> None:
-    """Nothing is measured in passing."""
+    """Reports measure nothing, so they are deterministic."""
     trace = Writer(1)
     for i in range(40):
         trace.noise(i % 3)
@@ -235,7 +235,7 @@ def test_reports_are_the_same_each_time(tmp_path: Path) -> None:
 
 
 def test_no_share_is_more_than_the_program_takes(tmp_path: Path) -> None:
-    """A cost model of a slower machine than the one that the time is of."""
+    """A cost model of a slower machine than the one that recorded the times."""
     trace = Writer(1)
     for i in range(100):
         trace.noise(1 + i % 4)
@@ -464,10 +464,10 @@ def test_later_commands_do_not_mine_again(
         assert __main__.main(command) == 0, command
     assert "openat" in text
     assert "tried" in capsys.readouterr().out.lower()
-    # Another trace in its place is another report.
+    # A changed trace under the same name makes a new report.
     Path(path).write_text(Path(path).read_text() * 2)
     with pytest.raises(TypeError):
         __main__.main(["show", "1", path])
-    # What is kept is the whole report, not a part of it.
+    # The whole report is kept, not a part of it.
     (tmp_path / "syscript" / "last-report.json").write_text("{}")
     assert __main__.main(["show", "1"]) == 1

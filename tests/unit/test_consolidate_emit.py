@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate writes scripts that do what the traced calls did, and stop where these fail."""
+"""consolidate writes scripts that repeat the traced calls, and stop where calls fail."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def call() -> Call:
 
 
 class Items:
-    """Items of a script, in memory; each a dictionary of its fields."""
+    """Items of a script in memory; each a dictionary of its fields."""
 
     def __init__(self, made: Written, *items: dict[str, object]) -> None:
         record = made.plan.item
@@ -142,7 +142,7 @@ def test_batch_stops_at_a_failure_that_the_program_never_met(tmp_path: Path, cal
     assert items[1]["read_total"] == items[1]["close_result"] == NOT_MADE
     assert items[2]["openat_result"] == 7, "not begun: as it was"
 
-    # What is open when a later step fails is the program's to go on with.
+    # If a later step fails, open descriptors are left to the program.
     items = read_items(made, there, tmp_path, there)
     opened = open_files()
     assert call(made.lua, items.address, 3) == [1, 2, EISDIR]
@@ -212,7 +212,7 @@ ON_FILE = [
 
 
 def test_long_sequence_tells_of_each_call(tmp_path: Path, call: Call) -> None:
-    """27 calls with their results: more than a call returns in numbers."""
+    """27 calls with their results: more than a call can return as numbers."""
     trace = Writer(1)
     for i in range(30):
         trace.noise(2 + i % 3)
@@ -283,7 +283,7 @@ def copy_whole(trace: Writer, i: int) -> None:
 
 
 def search(trace: Writer, i: int) -> None:
-    """The first of some paths that is there."""
+    """Opens the first of some paths that exists."""
     for k in range(trace.random.randrange(1, 5)):
         error = "-1 ENOENT (No such file or directory)"
         trace.call(f'openat(AT_FDCWD, "/p{k}/{i}", O_RDONLY)', error)
@@ -293,7 +293,7 @@ def search(trace: Writer, i: int) -> None:
 
 
 def many_writes(trace: Writer, i: int) -> None:
-    """An array of the program's, in the middle."""
+    """An array of the program's, written in the middle."""
     trace.call(f'openat(AT_FDCWD, "/d/{i}", O_WRONLY)', 6)
     for k in range(trace.random.randrange(2, 7)):
         trace.call(f'pwrite64(6, "{i}.{k}"..., 512, {k * k * 512})', 512)
@@ -302,7 +302,7 @@ def many_writes(trace: Writer, i: int) -> None:
 
 
 def test_odd_names_are_in_comments_only(tmp_path: Path) -> None:
-    """In all that is printed, a script with its header in a comment, and in C."""
+    """In all output, a script with its header in a comment, and in C."""
     trace = Writer()
     for i in range(40):
         trace.read_file(f"/d*/a]] ]=] --[[ {i}")
@@ -320,7 +320,7 @@ def test_odd_names_are_in_comments_only(tmp_path: Path) -> None:
 
 
 def until_again(trace: Writer, i: int) -> None:
-    """Messages until there are none."""
+    """Receives messages until there are none."""
     trace.call("epoll_wait(3, [{events=EPOLLIN, data={u32=4, u64=4}}], 64, -1)", 1)
     for k in range(trace.random.randrange(1, 5)):
         trace.call(f'recvfrom(4, "{i}.{k}"..., 2048, MSG_DONTWAIT, NULL, NULL)', 30 + k)
@@ -329,7 +329,7 @@ def until_again(trace: Writer, i: int) -> None:
 
 
 def expected_error(trace: Writer, i: int) -> None:
-    """An error that is expected: the program continues if a file does not exist."""
+    """An expected error: the program continues if a file does not exist."""
     error = "-1 ENOENT (No such file or directory)"
     stat = "{st_mode=S_IFREG|0644, ...}"
     trace.call(f'newfstatat(AT_FDCWD, "/d/{i}-journal", 0x7ffd, 0)', error)
@@ -338,7 +338,7 @@ def expected_error(trace: Writer, i: int) -> None:
 
 
 def attributes(trace: Writer, i: int) -> None:
-    """Names with several calls each; some calls are expected to fail."""
+    """Several calls for each name; some are expected to fail."""
     names = [f"n{k}" for k in range(trace.random.randrange(1, 7))]
     entries = ", ".join(f'{{d_ino=1, d_reclen=24, d_type=DT_REG, d_name="{n}"}}' for n in names)
     none = "-1 ENODATA (No data available)"
@@ -353,7 +353,7 @@ def attributes(trace: Writer, i: int) -> None:
 
 
 def journal(trace: Writer, i: int) -> None:
-    """A transaction: data that the trace does not explain, vectored writes."""
+    """A transaction: data of unknown origin, vectored writes."""
     trace.call(f"fcntl(3, F_SETLK, {{l_type=F_RDLCK, l_start={i}, l_len=1}})", 0)
     trace.call('openat(AT_FDCWD, "/d/journal", O_RDWR|O_CREAT, 0644)', 4)
     trace.call(f'writev(4, [{{iov_base="{i}", iov_len=600}}], 1)', 600)
@@ -375,7 +375,7 @@ def planted(kind: Callable[[Writer, int], None], apart: bool) -> Writer:
 
 
 def tried(trace: Writer, path: Path) -> list[Written]:
-    """The scripts of all candidates: none does what the trace does not have."""
+    """The scripts of all candidates: none makes calls that the trace lacks."""
     found = []
     for one in candidates(trace, path):
         made = write.script(one, "t")
@@ -413,7 +413,7 @@ def broken(made: Written, what: str, by: str) -> verify.Verified:
 
 
 def test_trial_sees_a_script_that_is_wrong(tmp_path: Path) -> None:
-    """Each of these would be lost data, or a failure not told."""
+    """The trial detects scripts that would lose data, or hide a failure."""
     made = written(planted(copy_whole, True), tmp_path)
     goes_on = broken(made, r"if sent ~= \w+ then", "if false then")
     assert "after the failure" in goes_on.problems[0]
@@ -431,7 +431,7 @@ def test_trial_sees_a_script_that_is_wrong(tmp_path: Path) -> None:
 
 
 def test_script_that_is_not_as_the_trace_is_reported(tmp_path: Path) -> None:
-    """One of ten iterations may differ, and the script's head says so."""
+    """One of ten iterations may differ, and the script's header says so."""
     trace = Writer(3)
     for i in range(100):
         trace.noise(2)
@@ -497,7 +497,7 @@ def compiled(*argv: str | Path) -> None:
 
 
 def test_headers_compile_with_those_of_the_system(tmp_path: Path) -> None:
-    """In C and in C++, all in one file."""
+    """Compiled as C and as C++, all headers in one file."""
     source = SYSTEM_HEADERS
     for i, kind in enumerate(KINDS):
         directory = tmp_path / str(i)
@@ -545,7 +545,7 @@ def test_program_in_c_gets_results_and_failures(program: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["read", "close"])
 def test_failures_that_the_kernel_has_injected(program: Path, tmp_path: Path, name: str) -> None:
-    """The second file's, seen from outside: nothing is called after it."""
+    """Failures of the second file's calls, observed from outside: no call follows."""
     (tmp_path / "text").write_text("text")
     (tmp_path / "more").write_text("more")
     trace = tmp_path / "strace"
@@ -628,7 +628,7 @@ int main(int argc, char **argv)
 
 
 def test_program_goes_on_where_its_script_stops(tmp_path: Path) -> None:
-    """Files that are missing, empty, longer than any in the trace, directories."""
+    """Files that are missing, empty, longer than any in the trace, or directories."""
     trace = Writer(2)
     for i in range(60):
         trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 3)
@@ -709,7 +709,7 @@ def test_whose_what_never_changes_is(tmp_path: Path, text: str, arg: int, whose:
 
 @pytest.mark.parametrize("apart", [True, False], ids=["apart", "in a batch"])
 def test_modes_are_those_of_the_items(tmp_path: Path, call: Call, apart: bool) -> None:
-    """All files of the trace were 0644; these are not."""
+    """All files of the trace had mode 0644; these have other modes."""
     made = written(on_files("fchmod(5, 0644)", apart=apart), tmp_path)
     assert made.plan.candidate.batched != apart
     modes = {"one": 0o600, "two": 0o755, "three": 0o644}

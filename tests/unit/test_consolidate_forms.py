@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each form in consolidate/docs/traces.md: as strace writes it here, or as newer ones do."""
+"""Each form in consolidate/docs/traces.md, as this strace writes it or newer ones do."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FORMS = {
     options.strip("`").removeprefix("(none)"): tuple(map(int, since.split("."))) if since else (0,)
     for options, since, _ in ROW.findall(TRACES)
 }
-# What is not a form of the same calls.
+# Options whose output is not a form of the same calls.
 OTHERS = ("-c", "-f -z")
-# Stamps, none of which has a part of a second.
+# Time stamps without fractions of a second.
 COARSE = ("-f -t", "-f --absolute-timestamps=format:unix,precision:s")
 
 
@@ -53,7 +53,7 @@ def traced(tmp_path: Path, options: str) -> list[Path]:
 
 
 def names(trace: reader.Trace) -> list[str]:
-    """The calls of wc on the files, without those of its start."""
+    """wc's calls on the files, without those at its start."""
     made = max(trace.threads.values(), key=lambda thread: len(thread.calls)).calls
     first = next(i for i, call in enumerate(made) if call.name == "openat" and "f0)" in call.args)
     return [call.name for call in made[first:]]
@@ -72,7 +72,7 @@ def test_strace(tmp_path: Path, options: str) -> None:
     made = names(found)
     assert made.count("openat") >= FILES
     assert made.count("close") >= FILES
-    # The names of the files look like results.
+    # The files' names look like results.
     opened = [call for thread in found.threads.values() for call in thread.calls]
     assert sum("f7) = 7" in call.args and call.ret > 0 for call in opened) >= 1
 
@@ -91,7 +91,7 @@ def test_summary_is_refused(tmp_path: Path) -> None:
 
 # -- lines of newer versions, and of other tools -------------------------------------------
 
-# prefix, and what stands after the arguments and after the result
+# prefix, text after the arguments, and after the result
 LOOKS = {
     "-Y": ("77<cat (1)> {t} ", "", ""),
     "stderr -Y": ("[pid    77<cat>] {t} ", "", ""),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate joins what a program can know beforehand, and says where no script is the answer."""
+"""consolidate joins what a program can know beforehand, and says where a script is no help."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_request_and_the_file_that_it_names_are_two_scripts(tmp_path: Path) -> N
 
 
 def test_round_of_an_event_loop_is_one_script(tmp_path: Path) -> None:
-    """Replies, the wait, requests: the descriptors that are ready are what the wait says."""
+    """Replies, the wait, requests: the wait's result determines the ready descriptors."""
     trace = Writer(4)
     for i in range(80):
         fds = trace.random.sample(range(8, 40), trace.random.randrange(1, 12))
@@ -127,7 +127,7 @@ def test_directories_that_were_just_listed_are_no_batch(tmp_path: Path) -> None:
 
 
 def test_descriptors_that_a_loop_opened_are_no_parameters(tmp_path: Path) -> None:
-    """A path, opened part by part: each from what the one before opened."""
+    """A path opened component by component, each relative to the one before."""
     trace = Writer(5)
     for i in range(120):
         trace.noise(1)
@@ -148,7 +148,7 @@ def test_descriptors_that_a_loop_opened_are_no_parameters(tmp_path: Path) -> Non
 
 
 def test_attributes_do_not_decide_flags(tmp_path: Path) -> None:
-    """Some questions are of descriptors, most of names: those are a batch all the same."""
+    """Some calls use descriptors, most use names: they form a batch all the same."""
     trace = Writer(3)
     for i in range(10):
         trace.noise(2)
@@ -244,7 +244,7 @@ def test_question_that_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_question_that_the_trace_does_not_show(tmp_path: Path) -> None:
-    """perf trace without the strings: these may be 200 files."""
+    """perf trace without strings: these may be 200 different files."""
     trace = Writer(1)
     for i in range(200):
         trace.call("newfstatat(AT_FDCWD, 0x55d0c0de, 0x7ffc0000, 0)", 0)
@@ -349,7 +349,7 @@ def test_wait_that_only_looks_is_part_of_a_round(tmp_path: Path) -> None:
 def test_sequences_end_before_the_next_iteration(
     goes_on: bool, links: set[tuple[int, int]], kept: int
 ) -> None:
-    """Its last call is the first one again: of the next, unless data goes over."""
+    """The last call is the next iteration's first one, unless data flows between them."""
     names = ["unlink", "mkdir", "rename", "unlink"]
     template = (0, 1, 2, 0)
     steps = [Step((i,), template[i], name, "ok") for i, name in enumerate(names)]
@@ -379,7 +379,7 @@ def test_listing_with_attributes(tmp_path: Path) -> None:
 
 
 def start(trace: Writer, command: str, tid: int) -> None:
-    """What a dynamically linked program does before main()."""
+    """Calls of a dynamically linked program before main()."""
     trace.call(f'execve("/usr/bin/{command}", ["{command}"], 0x1 /* 3 vars */)', 0, tid)
     trace.call('openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC)', 3, tid)
     trace.call("mmap(NULL, 1000, PROT_READ, MAP_PRIVATE, 3, 0)", "0x7f0000000000", tid)
@@ -476,7 +476,7 @@ def test_numbers_have_no_exponents() -> None:
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None:
-    """Not what is saved, nor whether it is worth it."""
+    """Neither the savings nor the verdict."""
     trace = Writer(1)
     for i in range(40):
         trace.noise(1 + i % 4)
@@ -488,7 +488,7 @@ def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None
     assert "…" not in text
     for one, prediction in zip(made.candidates, made.predictions, strict=True):
         assert f"saves {table.saves(prediction)}; {table.remarks(one, prediction, made)};" in text
-    # A rate of a program of 50 ms says nothing.
+    # A rate computed from a program of 50 ms means nothing.
     assert "an hour" not in text
 
 
@@ -501,7 +501,7 @@ def test_every_candidate_has_a_verdict(tmp_path: Path) -> None:
     for costs, words in ((None, "without a cost model"), (shipped.load("kernel"), "--seconds")):
         made, _ = report.make([path], costs, 20, 0.02)
         for pair in zip(made.candidates, made.predictions, strict=True):
-            # One that costs more than it saves needs no time to be judged.
+            # A candidate that costs more than it saves is judged without times.
             said = table.remarks(*pair, made)
             assert words in said or said.startswith("no: a script costs more")
 

@@ -94,7 +94,7 @@ def reported(
 
 
 def saves(script: str, call: float, item: float) -> dict[str, float]:
-    """Costs: what a call costs, and what an item saves."""
+    """Costs by which a call of the script, and each item in it, has a given saving."""
     return {f"{script}.plain.{size}": n * item - call for size, n in ITEMS.items()}
 
 
@@ -186,7 +186,7 @@ def test_cost_between_sizes_is_on_the_line_between_them() -> None:
     made = cost_model(**sizes)
     for items, saved in ((1, 30), (4, 60), (10, 120), (105, 2020), (200, 3920), (250, 4920)):
         assert made.library("stat_many", 1, items).middle == pytest.approx(saved)
-    # What counts is how many there are in each call.
+    # The number of items per call matters.
     assert made.library("stat_many", 50, 200).middle == pytest.approx(50 * 60)
 
 
@@ -195,7 +195,7 @@ def test_batch_costs_by_its_size(tmp_path: Path) -> None:
     files = 4 * BATCH
     _, prediction = reported(tmp_path, read_once, made)
     assert prediction.saved.middle == pytest.approx(files * 50 - 4 * 20)
-    # The read that finds the end is saved, too.
+    # The read at the end of the file is saved, too.
     _, prediction = reported(tmp_path, read_file, made)
     assert prediction.saved.middle == pytest.approx(files * (50 + 7) - 4 * 20)
 
@@ -252,7 +252,7 @@ def candidates(tmp_path: Path, *batches: tuple[Batch, int]) -> list[Candidate]:
     return found
 
 
-# Few rounds: they are for the results, not for the times.
+# Few rounds: they check results, not times.
 HERE = Place("user", None, rounds=2)
 
 
@@ -268,7 +268,7 @@ def test_library_comes_to_the_same(tmp_path: Path, capsys: pytest.CaptureFixture
         (stat_file, BATCH),
         (list_directory, BATCH),
     )
-    # The programs that are run end with an error if results differ.
+    # The measuring programs fail if results differ.
     done = measure.measure(found, "t", HERE)
     names = ["read_many", "open_read_close", "read_many", "open_write_close"]
     names += ["open_fstat", "open_fstat", "stat_many", "readdirplus"]
@@ -314,7 +314,7 @@ def test_replay_that_comes_to_something_else_ends(
 
 
 def test_other_errors_than_in_the_trace(tmp_path: Path) -> None:
-    """If a call fails with an error that the trace lacks, the script stops, uncompared."""
+    """A script that stops at an error which the trace lacks is not compared."""
 
     def attributes(trace: Writer, i: int) -> None:
         trace.call(f'newfstatat(AT_FDCWD, "/d/{i}", {STAT}, AT_SYMLINK_NOFOLLOW)', 0)

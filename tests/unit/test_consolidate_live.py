@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts of recorded programs in the programs' place, for real, on other files.
+"""Scripts of recorded programs in the programs' place, with real calls, on other files.
 
-These need no more than a tree of files, of other modes and sizes, empty, missing and unreadable
-ones.  `make test-live` does the same for programs that are installed.
+These programs need only a tree of files of other modes and sizes, some empty, missing or
+unreadable. `make test-live` does the same for installed programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path[:0] = [str(ROOT / "tests" / "recorded"), str(ROOT)]
 
 import homes  # noqa: E402
 
-# Outcomes that end scripts in between.
+# Results that end scripts early.
 ENDS = {
     "rsync": {"EACCES"},
     "ripgrep": {"EACCES"},
@@ -51,7 +51,7 @@ def test_in_the_programs_place(name: str) -> None:
 
 
 def test_frozen_constants_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modes and sizes of the first recording's files would be those of others."""
+    """Scripts with the first recording's modes and sizes as constants would be noticed."""
     monkeypatch.setenv("FROZEN", "1")
     wrong = lived("cp")["wrong"]
     assert any(text.startswith("file ") for text in wrong), wrong

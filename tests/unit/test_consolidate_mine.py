@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate finds what was planted, and nothing that was not."""
+"""consolidate finds the planted sequences, and no others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_nothing_in_noise(tmp_path: Path, seed: int) -> None:
 def test_planted_sequence_of_any_length(tmp_path: Path, seed: int, length: int) -> None:
     trace = Writer(seed)
     planted = [trace.random.choice(NOISE) for _ in range(length)]
-    # Two of a kind in a row may as well be one, twice.
+    # Two equal sequences in a row could also be one, repeated.
     planted = [name for i, name in enumerate(planted) if i == 0 or planted[i - 1] != name]
     for _ in range(60):
         trace.noise(trace.random.randrange(5, 30))
@@ -91,7 +91,7 @@ def test_failures_are_branches_of_the_loop(tmp_path: Path) -> None:
     report_json = run("report", "--json", trace.write(tmp_path / "t"))
     (only,) = json.loads(report_json.stdout)["candidates"]
     assert only["sequence"] == "[openat read read:none close]*"
-    # One that fails at the very end is no branch: nothing goes on after it.
+    # Leaving at the very end is not a branch: no call follows.
     assert missing - 2 <= only["left_early"] <= missing
     assert only["runs"] == 1
 
@@ -223,7 +223,7 @@ def test_graph(tmp_path: Path) -> None:
     edges = {(edge["from"], edge["to"]): edge["count"] for edge in done["graph"]["edges"]}
     assert edges["openat", "read"] == 20
     assert edges["read", "read"] == 20
-    # Call after call within a thread, not over threads.
+    # Successive calls within a thread, not across threads.
     assert edges["close", "openat"] == 18
     assert len(done["processes"]) == 2
     svg = (tmp_path / "g.svg").read_text()
@@ -254,7 +254,7 @@ def test_damaged_traces_never_end_in_a_traceback(tmp_path: Path, seed: int) -> N
     path.write_bytes(bytes(raw))
     done = found(path)
     assert done.damaged
-    # What was not hit is still found.
+    # Other sequences are still found.
     assert sum(candidate.calls for candidate in done.candidates) > done.calls / 3
 
 

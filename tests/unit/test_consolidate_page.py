@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate report --html: one page, with all of it in it."""
+"""consolidate report --html: one self-contained page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def data_in(text: str) -> dict:
 
 
 def test_page_has_what_the_report_has(trace: Path, tmp_path: Path) -> None:
-    # Of one command: another one measures anew what calls take.
+    # From one command: another one would calibrate again.
     done = run("report", "--json", trace, "--html", tmp_path / "page.html", cache=tmp_path)
     report, data = json.loads(done.stdout), data_in((tmp_path / "page.html").read_text())
     assert [one["name"] for one in data["candidates"]] == [
@@ -54,7 +54,7 @@ def test_page_has_what_the_report_has(trace: Path, tmp_path: Path) -> None:
     folded = {name: n for name, n in report["graph"]["calls"].items() if name not in calls}
     assert others == f"{len(folded)} other calls" and calls.pop(others) == sum(folded.values())
     assert calls.items() <= report["graph"]["calls"].items() and len(calls) <= 14
-    # The rare ones, and none that a candidate has.
+    # The rare calls, and none that a candidate has.
     assert max(folded.values()) <= min(calls.values())
     assert not folded.keys() & {
         step["call"] for one in report["candidates"] for step in one["steps"]
@@ -79,7 +79,7 @@ def test_page_fetches_nothing(text: str) -> None:
 
 
 def test_page_has_source_lines(tmp_path: Path) -> None:
-    """The functions of a program that has no debugging information."""
+    """The functions of a program without debugging information."""
     writer = Writer(1)
     for i in range(40):
         writer.read_file(f"/d/{i}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts of fourteen programs that people run, on what these do with other files.
+"""Scripts of fourteen common programs, tried on the same programs with other files.
 
-Recordings of each, on two sets of files, are in tests/recorded/traces; `make test-traces`
-makes them anew, of the programs that are installed.
+tests/recorded/traces has recordings of each with two sets of files; `make test-traces` records
+installed programs again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def recordings(name: str) -> tuple[Path, Path]:
     return tuple(RECORDED / "traces" / f"{name}.{which}.gz" for which in ("one", "other"))
 
 
-# Those whose recordings are long are tried before a release.
+# Programs with long recordings are tried before a release only.
 LONG = ("git_gc", "apt", "apt_cache")
 
 
@@ -43,18 +43,18 @@ def test_scripts_do_what_the_program_does_elsewhere(name: str) -> None:
     assert result.wrong == []
     assert result.scripts
     assert result.whole
-    # What a recording does not show is said by few scripts, and rarely wrong.
+    # Few scripts assume what a recording cannot show, and those are rarely wrong.
     assert result.told <= result.tried / 3
 
 
 def test_other_files_end_scripts() -> None:
-    """Unreadable and missing ones, and such as are longer than any in the first recording."""
+    """Unreadable and missing files, and files longer than any in the first recording."""
     result = crossed.crossed(*recordings("wc"))
     assert result.outcomes >= {"EACCES", "ENOENT", "ok"}
 
 
 def test_constants_of_a_recording_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were all that never changed taken for constants of the program, cp's would be wrong."""
+    """If unchanging values became constants, cp's scripts would be wrong, and noticed."""
     monkeypatch.setattr("consolidate.mine.follow.origin", lambda *_: Origin.CODE)
     result = crossed.crossed(*recordings("cp"))
     assert any("argument" in text for text in result.wrong)
@@ -62,7 +62,7 @@ def test_constants_of_a_recording_would_be_seen(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.long
 def test_afternoon() -> None:
-    """What consolidate/docs/design.md says of it."""
+    """The claims of consolidate/docs/design.md about it."""
     made, _ = report.make([RECORDED / "traces" / "afternoon.gz"], None, 20, GAP)
     kinds = {one.command: one.kinds for one in made.programs}
     for command in ("dpkg", "cc1", "git", "python3", "curl", "Xvfb", "xedit", "cp", "tar"):

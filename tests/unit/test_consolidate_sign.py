@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""consolidate measure in a process: the prediction has the sign of what is measured, or none."""
+"""consolidate measure in a process: the predicted sign equals the measured one, or is open."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def wrong(measured: list[Measured]) -> list[Measured]:
 
 
 def test_sign_of_the_tutorial(tmp_path: Path) -> None:
-    """Short files in one directory: the library's script costs more than the model's files say."""
+    """Short files in one directory, where the library's script costs more than the model says."""
     writer = Writer(3)
     for i in range(200):
         fd = opened(writer, f"notes/{i}")
@@ -124,5 +124,5 @@ def test_signs_of_ten_sequences(tmp_path: Path) -> None:
     found = measured(writer, tmp_path)
     assert len(found) >= 10
     assert wrong(found) == []
-    # Where the library has no script, each call costs more, and that is known.
+    # Where the library has no script, each call costs more, and the prediction says so.
     assert [one.predicts() for one in found if one.name is None].count("loss") >= 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""consolidate reads every form of trace, and says what it cannot read."""
+"""consolidate reads every form of trace, and reports what it cannot read."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_audit(tmp_path: Path) -> None:
         audit_path(3, '"/usr/bin/cat"'),
         audit_path(3, '"/lib64/ld-linux-x86-64.so.2"', item=1),
         "type=PROCTITLE msg=audit(1795176158.003:3): proctitle=636174",
-        # Two calls whose records are mixed, as those of two CPUs are.
+        # Two calls with interleaved records, as from two CPUs.
         audited(4, 257, 3, 0xFFFFFF9C, 0x7FFD, 0o2000000, 0),
         audited(5, 257, -2, -100, 0x7FFE, 0o101, 0o644),
         audit_path(5, '"/tmp/"', "PARENT"),
@@ -258,7 +258,7 @@ def test_audit(tmp_path: Path) -> None:
     assert [v.number for v in values.of_call("read", calls[3].args)] == [3, 0x7FFD98734688, 832]
     assert "MAP_ANONYMOUS" in calls[4].args
     assert calls[0].start == 1795176158.003
-    # The restarted sleep and what another architecture called end sequences.
+    # A restarted sleep, and calls of another architecture, end sequences.
     assert found.threads[10].breaks == {5, 6}
 
 
@@ -437,13 +437,13 @@ def test_whole_machine(tmp_path: Path) -> None:
     ]
     shown = run("report", trace, cache=tmp_path).stdout
     assert re.search(r"^ ls +2 +3 +839 bytes +3 *$", shown, re.M), shown
-    # Not of what one command did.
+    # A trace of a single command has no such remark.
     plain = tmp_path / "plain"
     plain.write_text(SYSTEM)
     assert "processes" not in run("report", plain, cache=tmp_path).stdout
 
 
-# It lets any process trace it, whatever Yama says of those that are not its parents.
+# It lets any process trace it, whatever Yama's setting.
 BUSY = """import ctypes, os
 ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)
 print("ready", flush=True)
@@ -459,7 +459,7 @@ def recorder(*args: str | Path, **options: object) -> subprocess.Popen[str]:
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_processes_until_it_is_enough(tmp_path: Path) -> None:
-    """Ctrl-C ends the recording; the processes go on."""
+    """Ctrl-C ends the recording; the traced processes go on."""
     trace = tmp_path / "trace"
     busy = subprocess.Popen([PYTHON, "-c", BUSY], stdout=subprocess.PIPE, text=True)
     try:
@@ -482,7 +482,7 @@ def test_processes_until_it_is_enough(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_interrupt_is_for_the_command(tmp_path: Path) -> None:
-    """What comes of it, the command says."""
+    """The command handles the interrupt and determines the exit status."""
     shell = 'trap "exit 7" INT; echo ready; while :; do sleep 0.1; done'
     command = ("-o", tmp_path / "trace", "--", "sh", "-c", shell)
     with recorder(*command, stdout=subprocess.PIPE, start_new_session=True) as process:
@@ -517,7 +517,7 @@ def test_version() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whole_machine_until_it_is_enough(tmp_path: Path, number: int) -> None:
-    """perf gets to write what it has."""
+    """perf gets time to write its data."""
     ends = f'trap "cp {tmp_path}/lines $4; exit 0" INT; echo ready'
     env = fake_perf(tmp_path, f"{ends}; while :; do sleep 0.1; done")
     trace = tmp_path / "trace"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The core is for any engine: what runs programs names none, and a run knows no frames."""
+"""The core serves any engine: code that runs programs names none, and runs know no frames."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sources(*folders: Path) -> dict[str, str]:
 
 
 def test_core_includes_nothing_of_luajit() -> None:
-    """Nor what lies with it."""
+    """Nor headers next to LuaJIT's."""
     names = {path.name for path in (ROOT / "engine/luajit").rglob("*.h")}
     names -= {path.name for path in (ROOT / "engine/confined").rglob("*.h")}
     core = sources(CORE, KERNEL, ROOT / "engine/confined")
@@ -48,7 +48,7 @@ def test_core_includes_nothing_of_luajit() -> None:
 
 
 def test_modules_objects_are_their_own() -> None:
-    """LuaJIT's folder is in its module, all else in the other."""
+    """LuaJIT's folder is in its own module, everything else in the other."""
     text = (KERNEL / "Kbuild").read_text()
     for module, place in re.findall(r"^(syscript\w*)-(?:y|\$\(\w+\)) \+?:?= (\S+)\.o", text, re.M):
         assert (module == "syscript_luajit") == place.startswith("$(luajit)/"), (module, place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""cosy-cc: programs do as compounds what they do plainly; what it refuses, and how."""
+"""cosy-cc: compounds behave like plain programs; unsupported code is refused with a message."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_programs(source: Path, level: str, tmp_path: Path) -> None:
     "source", sorted((ROOT / "examples" / "netfilter").glob("*.c")), ids=lambda source: source.stem
 )
 def test_programs_for_subsystems(source: Path, tmp_path: Path) -> None:
-    """The object that clang makes with all options that a program needs."""
+    """The object that clang makes with all the options that a program needs."""
     subprocess.run([COSY_CC, "--program", source, "-o", tmp_path / "cosy.o"], check=True)
     clang = [os.environ.get("COSY_CLANG", "clang-19"), "-target", "bpf", "-mcpu=v4", "-O2"]
     folders = [f"-I{ROOT}/build/include", "-I/usr/include/x86_64-linux-gnu"]
@@ -56,7 +56,7 @@ def test_programs_for_subsystems(source: Path, tmp_path: Path) -> None:
 
 
 def test_batches(tmp_path: Path) -> None:
-    """By images: of numbers that are out of range, and with records that are rewritten."""
+    """By images with numbers out of range, and with records that are rewritten."""
     source = TESTS / "guest" / "batches.c"
     env = os.environ | {"COSY_ENGINE": "user"}
     program = compile_program(source, tmp_path / "batches", "-O2")
@@ -68,7 +68,7 @@ def test_batches(tmp_path: Path) -> None:
             done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
             if how == "rewrite" or done.returncode != -signal.SIGABRT:
                 break
-            # A descriptor of the library's had the number that was closed: the compound ends.
+            # The closed number belonged to a descriptor of the library: the compound ends.
             assert "batches.c: compound: " in done.stderr
         assert (done.returncode, done.stdout) == (0, "some were done\n"), (how, done.stderr)
 
@@ -89,7 +89,7 @@ def test_settings_that_are_none(name: str, value: str, told: str, tmp_path: Path
 
 
 def test_errors() -> None:
-    """Each is told, at its line, and nothing else is."""
+    """Each error is reported at its line, and nothing else is."""
     source = TESTS / "errors.c"
     wanted = {
         (number, found[1])
@@ -150,7 +150,7 @@ def test_errors_of_all_kinds_at_once(tmp_path: Path) -> None:
 
 
 def test_number_of_a_call(tmp_path: Path) -> None:
-    """Known when it is compiled or not: made, or refused, with its line or an errno."""
+    """Constant or computed: the call is made, or refused with its line or an errno."""
     source, number = tmp_path / "number.c", tmp_path / "number"
     source.write_text(
         "#include <cosy.h>\n#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
@@ -176,7 +176,7 @@ def test_number_of_a_call(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("foreign", ["main", "variables"])
 def test_variables_that_a_file_does_not_share(foreign: str, tmp_path: Path) -> None:
-    """Files that do not agree on where a variable is do not make a program."""
+    """If files disagree on where a variable is, linking fails."""
     for name in ("main", "variables"):
         compiler = ["gcc", "-I", ROOT / "cosy"] if name == foreign else [COSY_CC]
         source = TESTS / "files" / f"{name}.c"
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_checks_of_sanitizers(level: str, tmp_path: Path) -> None:
-    """An index outside of its array ends a segment, on its line."""
+    """An index outside its array ends a segment, with its line."""
     source = tmp_path / "checked.c"
     source.write_text(CHECKED)
     checked = compile_program(source, tmp_path / "checked", level, "-fsanitize=bounds")
@@ -250,7 +250,7 @@ def test_checks_of_sanitizers(level: str, tmp_path: Path) -> None:
 
 
 def test_is_a_compiler(tmp_path: Path) -> None:
-    """In a build that knows nothing of it: objects, archives, preprocessing, C++."""
+    """As a drop-in compiler: objects, archives, preprocessing, C++."""
     (tmp_path / "a.c").write_text("int f(void) { return 42; }\n")
     (tmp_path / "b.c").write_text("int f(void);\nint main(void) { return f() != 42; }\n")
     (tmp_path / "Makefile").write_text("p: a.o b.o\n\t$(CC) $(LDFLAGS) -o $@ $^\n")
@@ -263,7 +263,7 @@ def test_is_a_compiler(tmp_path: Path) -> None:
 
 
 def loads(tmp_path: Path, *options: str) -> int:
-    """Instructions that load a byte, in a short loop and in the runtime's functions."""
+    """Counts byte loads in a short loop and in the runtime's functions."""
     source = tmp_path / "p.c"
     source.write_text(
         "#include <cosy.h>\n"
@@ -280,19 +280,19 @@ def loads(tmp_path: Path, *options: str) -> int:
 
 
 def test_peephole_is_off(tmp_path: Path) -> None:
-    """LLVM's for BPF removes code that is needed: tests/cosy/csmith.py --seed 23686 --count 1."""
+    """LLVM's BPF peephole pass removes needed code: tests/cosy/csmith.py --seed 23686 --count 1."""
     command = [COSY_CC, "-O1", "-mllvm", "-debug-pass=Structure", "-o", tmp_path / "p", PROGRAMS[0]]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "-bpf-isel" in done.stderr and "-bpf-mi-zext-elim" not in done.stderr
 
 
 def test_short_loops_are_unrolled(tmp_path: Path) -> None:
-    """Not where that is forbidden, as for the library's Lua, which has to be short."""
+    """Not where unrolling is disabled, as for the library's Lua, which must stay small."""
     assert loads(tmp_path) - loads(tmp_path, "-fno-unroll-loops") >= 3
 
 
 def test_disassembled(tmp_path: Path) -> None:
-    """Source, instructions and machine code, next to one another and complete."""
+    """Source, instructions and machine code, side by side and complete."""
     source = tmp_path / "p.c"
     source.write_text(
         "#include <cosy.h>\n#include <unistd.h>\n"
@@ -300,7 +300,7 @@ def test_disassembled(tmp_path: Path) -> None:
         "\twhile (n--)\n\t\tlseek(0, 5, SEEK_SET);\n"
         "\treturn n;\n}\n"
     )
-    # From a directory that shares a parent with the source: debug information splits its name.
+    # The source is reached through a parent directory: debug information splits its name.
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     compiled = [COSY_CC, "-O2", "-c", "-o", tmp_path / "p.o", source]
@@ -311,7 +311,7 @@ def test_disassembled(tmp_path: Path) -> None:
     at = next(n for n, line in enumerate(lines) if "  call lseek(2)" in line)
     assert any("p.c:6: lseek(0, 5, SEEK_SET);" in line for line in lines[:at])
     assert "r2 = 5 " in " ".join(lines[at - 6 : at])
-    # How a call looks in the kernel, with its arguments next to it and none besides.
+    # Around a call, the disassembly shows its arguments and no others.
     number = lines[at].split()[0]
     code = [line[48:].split(maxsplit=1)[1] for line in lines[at : at + 5]]
     assert [re.sub(" +", " ", c) for c in code] == [
@@ -321,7 +321,7 @@ def test_disassembled(tmp_path: Path) -> None:
     assert not any(f"r{n} = 0" in line for n in (4, 5) for line in lines[at - 6 : at])
     numbers = [int(found[1]) for line in lines if (found := re.match(r" {1,5}(\d+)  ", line))]
     assert numbers == sorted(numbers) and numbers[0] == 0
-    # All machine code is there, in order.
+    # All machine code appears, in order.
     matches = [re.match(r" .{47}  +([0-9a-f]+)  [a-z]", line) for line in lines]
     places = [int(found[1], 16) for found in matches if found]
     assert places == sorted(set(places)) and places[0] == 0
@@ -331,8 +331,8 @@ def test_disassembled(tmp_path: Path) -> None:
         assert done.returncode == 2 and text in done.stderr
 
 
-# Where the marks begin, what they are for, and of how many files: one that is opened again
-# and again is kept open instead.
+# Where the marks begin, their purpose, and the number of files: a file opened repeatedly is kept
+# open instead.
 ADVISED = {
     "lookup": ("for (int i = 0;", "lseek read", 1),
     "sizes": ("int fd = open(path", "openat newfstatat read close", 4),
@@ -353,7 +353,7 @@ def traced(program: Path, *args: Path) -> Path:
 
 @pytest.mark.parametrize("name", ADVISED)
 def test_advises(name: str, tmp_path: Path) -> None:
-    """From a trace of the plain program to marks, with which it does the same."""
+    """From a trace of the plain program to marks; the marked program behaves the same."""
     first, sequence, files = ADVISED[name]
     source, plain = tmp_path / f"{name}.c", tmp_path / "plain"
     records = [tmp_path / f"records{n}" for n in range(files)]
@@ -377,7 +377,7 @@ def test_advises(name: str, tmp_path: Path) -> None:
 
 
 def test_advises_nothing(tmp_path: Path) -> None:
-    """No sequence, no lines, no file: each is told."""
+    """A trace without sequences, lines or files is reported as such."""
     source, plain = tmp_path / "lookup.c", tmp_path / "plain"
     source.write_text((TESTS / "advise" / "lookup.c").read_text())
     subprocess.run(["gcc", "-O2", "-w", "-o", plain, source], check=True)
@@ -393,7 +393,7 @@ def test_advises_nothing(tmp_path: Path) -> None:
 
 # -- What gains: cosy-cc --auto ---------------------------------------------------
 
-# In the meter's place: what each program took, and what it did, from the environment.
+# Replaces the meter: the environment says what each program took, and what it did.
 METER = """#!/usr/bin/env python3
 import json, os, sys
 programs = sys.argv[sys.argv.index("python3") + 5:]
@@ -407,7 +407,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def looked_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with lookup.c, its trace, what it reads, and a meter."""
+    """A directory with lookup.c, its trace, its input, and a meter."""
     where = tmp_path_factory.mktemp("auto")
     (where / "lookup.c").write_text((TESTS / "advise" / "lookup.c").read_text())
     (where / "records").write_bytes(b"".join(bytes([i]) + bytes(127) for i in range(200)))
@@ -437,7 +437,7 @@ def automatic(where: Path, *words: str, **env: str) -> subprocess.CompletedProce
     ("took", "did", "first", "kept", "said"),
     [
         ("1000 900 850", "a a a", "if (lseek(", 0.85, "0.900 of the instructions, 1000 to 900\n"),
-        # One that writes something else, or ends otherwise, gains nothing.
+        # A program with other output or another exit status gains nothing.
         ("1000 900 500", "a a b", "for (int i", 0.9, "does not do the same: not kept"),
     ],
 )
@@ -454,13 +454,13 @@ def test_auto_keeps_what_gains(
     lines = source.read_text().splitlines()
     marked = next(i for i, line in enumerate(lines) if line.strip() == "COSY_START;")
     assert lines[marked + 1].strip().startswith(first)
-    # Only the marks, which a person can read, and nothing left behind.
+    # Only the marks are added, readable, and no temporary file is left.
     assert sum(line.startswith(("+", "-")) for line in done.stdout.splitlines()) == 6
     assert not list(looked_up.glob(".cosy-auto-*"))
 
 
 def test_auto_has_nothing_to_gain(looked_up: Path) -> None:
-    """The meter, and programs that really run: in a process no mode switch is saved."""
+    """The meter, and programs that really run: in a process no mode switches are saved."""
     done = automatic(looked_up, RUN, "lookup.c", TOOK="1000 990 1200", DID="a a a")
     assert (done.returncode, done.stdout) == (1, "")
     assert "nothing gains: leave the program as it is" in done.stderr
@@ -491,7 +491,7 @@ def test_auto_refuses(looked_up: Path, words: list[str], env: dict[str, str], sa
 
 
 def test_auto_takes_all_only_if_that_is_best() -> None:
-    """Two that gain alone are measured together, too."""
+    """Two segments that gain alone are measured together, too."""
     sys.path.insert(0, str(ROOT / "cosy"))
     import auto
 

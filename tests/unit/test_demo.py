@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""bench/demo.py: what its tables and plots are made of."""
+"""bench/demo.py: its tables and plots."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_plots_have_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     texts = [text.firstChild.data for text in svg.getElementsByTagName("text")]
     assert {"unchanged", "script, frames", "1.00", "0.50"} <= set(texts)
     svg = xml.dom.minidom.parse(str(tmp_path / "demo-files.svg"))
-    # A frame, two of the legend, and two for each of four ways.
+    # A frame, two for the legend, and two for each of four ways.
     assert len(svg.getElementsByTagName("rect")) == 1 + 2 + 2 * 4
 
 

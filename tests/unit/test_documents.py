@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What README and tutorial tell people to type works as it stands there."""
+"""The commands in README and tutorial work as printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import ROOT
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"^(?:-- |/\* )(?:cc )?(\w+\.(?:lua|c))\b")
-# Commands of the README that take a machine of their own, and what runs them.
+# Commands of the README that need a machine of their own, and the tests that run them.
 ELSEWHERE = {
     "sudo apt-get install git make": "tests run where these are",
     "git clone ADDRESS": "an address of its own",
@@ -52,7 +52,7 @@ def shell(script: str, place: Path, **more: str) -> subprocess.CompletedProcess[
 
 
 def put_files(document: Path, place: Path) -> None:
-    """What stands there as a file, by the name in its first line."""
+    """Writes the document's files, each named in its first line."""
     for kind, text in blocks(document):
         named = FILE.match(text)
         if kind in ("c", "lua") and named:
@@ -65,13 +65,13 @@ def test_tutorial(tmp_path: Path) -> None:
     commands = [text for kind, text in blocks(document) if kind == "sh"]
     assert len(commands) >= 10
     first, *rest = commands
-    # The reader goes to a directory of their own after the first block.
+    # After the first block the reader changes to a directory of their own.
     script = f'cd "{ROOT}"\n{first}cd "{tmp_path}"\nset -x\n' + "\n".join(rest)
     done = shell(script, tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "-2\nENOENT\n" in done.stdout
     assert "bad argument #1 to 'close'" in done.stderr
-    # What the text says of the report.
+    # The report as quoted in the text.
     told = " ".join(done.stdout.split())
     assert re.search(
         r"\[openat read close\]\* .*?; 200 times in lines: 600 calls would be 2 ", told
@@ -80,7 +80,7 @@ def test_tutorial(tmp_path: Path) -> None:
 
 
 def test_tutorial_errors(tmp_path: Path) -> None:
-    """The last programs say of a directory what it is, with and without a script."""
+    """The last programs report that a directory is one, with and without a script."""
     put_files(ROOT / "docs/tutorial.md", tmp_path)
     flags = f"-I{ROOT}/build/include {ROOT}/build/libsyscript.a -lm -lpthread"
     (tmp_path / "file").write_text("text\n")
@@ -117,8 +117,8 @@ def test_readme_examples(tmp_path: Path) -> None:
     assert done.stdout.count(name.strip()) == 2
 
 
-# What the README's program says of a script that is not there, not Lua, makes a mistake, or
-# returns what a system call did; the script is None where there is none.
+# The README program's message for a script that is missing, not Lua, has an error, or returns a
+# system call's result; the script is None if missing.
 README_ERRORS = {
     None: "slurp.lua: No such file or directory",
     "function run(": "slurp.lua:1: ",
@@ -167,7 +167,7 @@ def test_readme_commands(command: str, tmp_path: Path) -> None:
     here = command.replace("/usr/local/share/syscript/scripts", str(ROOT / "scripts"))
     where = ROOT if command.startswith(("make", "build/")) else tmp_path
     done = shell(f'cd "{where}"\n{here}', tmp_path, PATH=f"{ROOT}/build:{os.environ['PATH']}")
-    # It finds that the module is not there, which it is not.
+    # It reports that the module is not loaded, which is true here.
     assert done.returncode == 0 or command == "syscript doctor", done.stderr
 
 
@@ -177,5 +177,5 @@ def test_no_command_is_left_to_a_test_that_is_gone() -> None:
 
 
 def test_readme_is_short() -> None:
-    """What a newcomer reads before they decide."""
+    """The part that a newcomer reads before deciding."""
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120

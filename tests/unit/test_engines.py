@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A sample of make fuzz-engines: what scripts do is the same on every engine."""
+"""A sample of make fuzz-engines: scripts behave the same on every engine."""
 
 from __future__ import annotations
 

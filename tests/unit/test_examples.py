@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The examples: servers with clients, file programs next to those they are like."""
+"""The examples: servers with clients, file programs compared with the originals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def examples() -> Path:
 
 @contextmanager
 def server(program: Path) -> Iterator[tuple[str, int]]:
-    """Runs a server on a free port; its address."""
+    """Runs a server on a free port; yields its address."""
     env = {**os.environ, "SYSCRIPT_BACKEND": "user"}
     with subprocess.Popen([program, "0"], env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -61,7 +61,7 @@ def test_tcpecho(examples: Path) -> None:
             client.sendall(b"%d" % i)
         for i, client in enumerate(clients):
             assert client.recv(4096) == b"%d" % i
-        # Others stay when one goes, and the end of a connection is answered by its end.
+        # Other clients stay when one leaves, and a closed connection is closed in return.
         clients.pop().close()
         clients[0].sendall(b"x" * 100_000)
         clients[0].shutdown(socket.SHUT_WR)
@@ -73,7 +73,7 @@ def test_tcpecho(examples: Path) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Files of several sizes and kinds, one of them with two names."""
+    """Files of several sizes and types, one with two names."""
     for i in range(30):
         directory = tmp_path / f"dir {i % 5}"
         directory.mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ def output(*command: str | Path) -> str:
 
 def test_duplus(examples: Path, tree: Path) -> None:
     assert output(examples / "duplus", tree) == output("du", "-s", tree)
-    # The file with two names is in the first of them.
+    # The file with two names is in the first directory.
     trees = [tree / f"dir {i}" for i in range(5)]
     assert output(examples / "duplus", *trees) == output("du", "-s", *trees)
 

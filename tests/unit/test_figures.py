@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/figures.py: docs/figures.md has the tables of docs/figures.json, and no others."""
+"""bench/figures.py: docs/figures.md has exactly the tables of docs/figures.json."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_one_table_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     status, text, _ = run(tmp_path, monkeypatch, OLD, calls=CALLS)
     assert status == 0
     assert text.count("old") == 1
-    # Another subject's figures leave this one's as they are.
+    # Updating another subject leaves this one's figures unchanged.
     status, again, data = run(tmp_path, monkeypatch, text, requests=REQUESTS)
     assert status == 0 and "old" not in again
     assert "| lseek | 1,234 | 0.50 | 0.40 |" in again and set(data) == {"calls", "requests"}
@@ -145,7 +145,7 @@ DATA = json.loads((ROOT / "docs/figures.json").read_text())
 
 
 def test_page_is_generated() -> None:
-    """A figure that is copied by hand goes stale."""
+    """The page is generated: figures copied by hand go stale."""
     assert figures.page(PAGE, DATA) == PAGE
     assert (ROOT / "docs/figures.svg").read_text() == figures.picture(PAGE)
     outside = PAGE
@@ -175,7 +175,7 @@ REASONS = ["confined", "frames", "inside", "memcached", "files", "batches"]
 
 @pytest.mark.parametrize("name", REASONS)
 def test_no_table_of_figures_elsewhere(name: str) -> None:
-    """Cells of four digits or ratios, in two columns or more."""
+    """Numbers of four digits or ratios, in two or more columns."""
     text = (ROOT / f"docs/design/{name}.md").read_text()
     figure = re.compile(r"^\s*(?:\d{1,3}(?:[ ,]\d{3})+|\d\.\d{2,})\s*$")
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]

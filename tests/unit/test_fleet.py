@@ -42,7 +42,7 @@ def test_dashboard_shows_metrics_that_there_are() -> None:
     assert used <= metrics() and len(used) >= 7
     ids = [panel["id"] for panel in board["panels"]]
     assert len(set(ids)) == len(ids)
-    # No panel lies over another.
+    # Panels do not overlap.
     cells = [
         (x, y)
         for at in (panel["gridPos"] for panel in board["panels"])
@@ -58,7 +58,7 @@ def test_page_names_metrics_that_there_are() -> None:
 
 
 def test_manifests_agree() -> None:
-    """The device is the module's, and the pod asks for what the plugin offers."""
+    """The device is the module's, and the pod requests the resource that the plugin offers."""
     plugin = (MANIFESTS / "device-plugin.yaml").read_text()
     pod = (MANIFESTS / "pod.yaml").read_text()
     (device,) = re.findall(r"- path: (/dev/\S+)", plugin)
@@ -73,7 +73,7 @@ def test_manifests_agree() -> None:
 
 @pytest.mark.long
 def test_manifests_are_kubernetes_own(tmp_path: Path) -> None:
-    """By its schemas, strictly: no field is unknown.  Fetches these."""
+    """Valid by Kubernetes' schemas, strictly, without unknown fields. Downloads the schemas."""
     run(sys.executable, "-m", "venv", tmp_path)
     run(tmp_path / "bin/pip", "install", "-q", VALIDATOR)
     files = sorted(MANIFESTS.glob("*.yaml"))
@@ -121,7 +121,7 @@ def test_module_package(module: Path, tmp_path: Path) -> None:
         in (tmp_path / "root/DEBIAN/control").read_text()
     )
     run("sh", "-n", tmp_path / "root/DEBIAN/postinst")
-    # Without a key it is not signed.
+    # Without a key the module is not signed.
     plain = run("packaging/module-deb", module, headers, "1.3", tmp_path).strip()
     run("dpkg-deb", "-x", plain, tmp_path / "plain")
     unsigned = tmp_path / "plain/lib/modules" / release / "updates" / module.name
@@ -129,7 +129,7 @@ def test_module_package(module: Path, tmp_path: Path) -> None:
 
 
 def test_module_package_with_a_short_path(module: Path, tmp_path: Path) -> None:
-    """As an ordinary user has it: without /sbin.  What is no module makes no package."""
+    """With an ordinary user's PATH, without /sbin. A file that is not a module is refused."""
     path = {"PATH": "/usr/bin:/bin"}
     command = [ROOT / "packaging/module-deb", module, tmp_path, "1.2", tmp_path / "out"]
     done = subprocess.run(command, env=path, capture_output=True, text=True)

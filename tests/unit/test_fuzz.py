@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make fuzz-confined, with a fuzzer that only says how it was called."""
+"""make fuzz-confined, with a fuzzer that only records its arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fuzz(fuzzer: Path, script: str, *variables: str) -> subprocess.CompletedProc
 
 
 def test_jobs_have_seeds_of_their_own(tmp_path: Path) -> None:
-    """Each job has a seed of its own; all share a corpus."""
+    """Each job has its own seed; all share a corpus."""
     done = fuzz(tmp_path / "f", 'echo "$@"', "FUZZ_JOBS=3", "FUZZ_SEED=41", "FUZZ_RUNS=7")
     assert not done.returncode, done.stderr
     *jobs, judged = (line.split() for line in done.stdout.splitlines())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kefence stands in for all that kernels export to allocate and free objects."""
+"""Kefence replaces all functions that kernels export to allocate and free objects."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 from conftest import BUILD, ROOT
 
 LIST = ROOT / "safety" / "kefence" / "symbols.h"
-# The debug kernel exports hooks of its own checkers as well.
+# The debug kernel also exports hooks of its own checkers.
 EXPORTS = sorted(
     path
     for path in (BUILD / "kernels").glob("*/headers/Module.symvers")
     if path.parts[-3] != "debug"
 )
 
-# What allocates, frees, or asks for an object's size is called like one of these.
+# Names of functions that allocate, free, or return an object's size.
 ALLOCATOR = re.compile(r"_*k[vz]?(m|z|c|re|free|mem|str|as|va|size)\w*|v?memdup\w*|strndup_user")
 ABOUT_OBJECTS = re.compile(r"alloc|free|dup|size|printf|kmem_cache|kmem_buckets")
 
-# Why Kefence leaves these to the kernel.
+# Functions left to the kernel, with the reason.
 LEFT = {
     "__kfree_skb": "skbs",
     "_kmalloc_nolock_noprof": "for NMIs; ended by kfree_nolock() only",
@@ -61,7 +61,7 @@ def test_nothing_is_forgotten(symvers: Path) -> None:
 
 
 def test_nothing_is_made_up() -> None:
-    """Each name is one of some kernel's, if all are here."""
+    """Each name is exported by some kernel, if all kernels are here."""
     if len(EXPORTS) < 3:
         pytest.skip("not all kernels are here")
     everywhere = set.union(*(exported(symvers) for symvers in EXPORTS))
@@ -70,6 +70,6 @@ def test_nothing_is_made_up() -> None:
 
 @pytest.mark.parametrize("module", sorted(BUILD.glob("safety-*/*+kefence*/*.ko")), ids=str)
 def test_no_instrumented_module_calls_the_kernel(module: Path) -> None:
-    """Not by an inline function or a macro of the kernel's either."""
+    """Not through an inline function or a macro of the kernel, either."""
     undefined = subprocess.run(["nm", "-u", module], capture_output=True, text=True, check=True)
     assert listed() & set(undefined.stdout.split()) == set()

@@ -20,7 +20,7 @@ KERNEL = b"\x7fELF" + bytes(range(256)) * 1000
 
 
 def image(payload: bytes) -> bytes:
-    """A boot image, as far as its header matters: code in front, and more behind."""
+    """A boot image with a valid header, code before the payload, and data after it."""
     sectors, offset = 3, 100
     start = (sectors + 1) * 512 + offset
     found = bytearray(b"\x90" * start + payload + struct.pack("<I", len(KERNEL)) + b"\x90" * 700)
@@ -44,7 +44,7 @@ def test_a_kernel_is_unpacked(tree: Path, tool: str) -> None:
     (tree / "vmlinuz").write_bytes(image(payload.stdout))
     assert kernels.uncompressed("some") == tree / "vmlinux"
     assert (tree / "vmlinux").read_bytes() == KERNEL
-    # Not again, unless the kernel was built anew.
+    # Not unpacked again, unless the kernel was rebuilt.
     (tree / "vmlinux").write_bytes(b"kept")
     assert kernels.uncompressed("some").read_bytes() == b"kept"
     os.utime(tree / "vmlinux", (0, 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC's elimination of checks: a program ends as it does with all checks (elimination/)."""
+"""KGCC's elimination of checks: programs end the same way as with all checks (elimination/)."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ sys.path.insert(0, str(HERE))
 import fuzz  # noqa: E402
 import generate  # noqa: E402
 
-# How a program ends: at its end, at a violation, by task_exit().
+# How each program ends: normally, at a violation, or by task_exit().
 PROGRAMS = {
-    # 2^61 + 1 words are 8 bytes, to who multiplies without care.
+    # (2^61 + 1) words wrap to 8 bytes if multiplied without care.
     "length_wraps": ("v", "for (u64 i = 0; i < huge; i++) p[i] = 1;"),
     "length_wraps_down": ("v", "for (u64 i = huge; i--;) p[i - huge + 1] = 1;"),
     "length": ("e", "for (u64 i = 0; i < 2 + zero; i++) p[i] = 1;"),
     "length_over": ("v", "for (u64 i = 0; i < 3 + zero; i++) p[i] = 1;"),
-    # What comes after the end of a task is not read.
+    # Code after the end of a task does not read.
     "ends_before": ("l", "sink = p[0]; if (!zero) task_exit(); sink = p[2];"),
     "ends_after": ("v", "sink = p[0]; if (zero) task_exit(); sink = p[2];"),
     "freed_by_other": ("v", "sink = p[0]; helper_drop(p, 3 + zero); sink = p[0];"),
     "kept_by_other": ("e", "sink = p[0]; helper_drop(p, zero); sink = p[0];"),
-    # What a lookup found is compared with later, but not after a free, nor before the root.
+    # The result of a lookup is compared later, but not after a free, nor before the root.
     "room": ("e", "sink = p[0]; if (zero) kfree(p); sink = p[1 + zero];"),
     "room_freed": ("v", "sink = p[0]; if (!zero) kfree(p); sink = p[1 + zero];"),
     "room_before": ("v", "sink = p[0]; sink = p[zero - 1];"),
     "room_across": ("v", "sink = p[0]; sink = *(u32 *)((u8 *)p + (zero - 2));"),
     "room_across_steps": ("v", "sink = p[0]; sink = *(u32 *)((u8 *)p + (zero - 2) + 4 * zero);"),
     "room_over": ("v", "for (long i = 0;; i++) if (p[i] == 77) break;"),
-    # A pointer that is loaded again may be the same, or another one.
+    # A reloaded pointer may be the same or another one.
     "loaded_again": ("e", "e->pointer[zero] = p; READ(0); e->pointer[zero] = p; READ(0);"),
     "loaded_another": ("v", "e->pointer[zero] = p; READ(0); e->pointer[zero] = q; READ(0);"),
-    # What a caller has on its stack is not freed by a call.
+    # A call does not free what the caller has on its stack.
     "argument_stays": ("e", "u32 local[4] = { 0 }; sink = helper_around(local, p, 1, 3 + zero);"),
     "argument_freed": ("v", "sink = helper_around((u32 *)p, p, 1, 3 + zero);"),
 }
@@ -74,7 +74,7 @@ def plugin() -> Path:
 
 @pytest.fixture(scope="module")
 def compiler(plugin: Path) -> str:
-    """The one that the plugin is for."""
+    """The compiler that the plugin was built for."""
     version = re.search(
         r"gcc/[^/]*/(\d+)/", (plugin.parent.parent / "kgcc-plugin/headers").read_text()
     )
@@ -83,7 +83,7 @@ def compiler(plugin: Path) -> str:
 
 @pytest.fixture(scope="module")
 def run(plugin: Path, compiler: str, tmp_path_factory) -> Callable[[str, list[str]], list[str]]:
-    """run(source, options): how each program ends, a line each."""
+    """run(source, options): how each program ends, one per line."""
     top = tmp_path_factory.mktemp("elimination")
     runtime = top / "runtime.o"
     flags = ["-O2", "-fno-pie", "-c", str(HERE / "runtime.c"), "-o", str(runtime)]
@@ -112,7 +112,7 @@ def test_known(run, options: list[str]) -> None:
 
 
 def test_random(run) -> None:
-    """Some; `make fuzz-kgcc` has as many as there is time for."""
+    """A few programs; `make fuzz-kgcc` runs as many as there is time for."""
     text = generate.source(int(os.environ.get("KGCC_SEED", "7")), 30)
     found = list(zip(run(text, ["all-checks"]), run(text, []), strict=True))
     assert all(fuzz.same(left, right) for left, right in found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KGCC knows each function of the kernel's library that reads a text or a range.
+"""KGCC knows each kernel library function that reads a string or a range.
 
-The list is made from the headers of every kernel that is here; what is neither replaced nor
+The list is made from the headers of all kernels present; a function that is neither replaced nor
 checked by its length has a reason.
 """
 
@@ -17,7 +17,7 @@ HEADERS = ("string.h", "kernel.h", "kstrtox.h", "hex.h", "sprintf.h")
 PLUGIN = ROOT / "safety/kgcc/plugin"
 CALLED = re.compile(r"\b(\w+)\s*\(([^()]*)\)")
 ATTRIBUTES = re.compile(r"__(?:printf|scanf|attribute|alloc|realloc|malloc|RENAME|diagnose)")
-# A pointer to what may be read: of const, or a text that is changed in place.
+# A pointer to readable data: to const, or a string changed in place.
 READS = re.compile(r"\bconst (?:void|char|u8|u32|unsigned char)\b[^,]*\*|\bchar\s*\*(?!\*)\s*\w*")
 
 REASONS = {
@@ -26,7 +26,7 @@ REASONS = {
     "no_hash_pointers_enable parse_option_str strnchrnul": "not exported to modules",
     "rust_fmt_argument": "Rust's",
     "kmemdup_array": "kmemdup() of a product",
-    # Of trace_printk(), which a module has for its author.
+    # Of trace_printk(), which only a module's author uses.
     "__trace_printk __trace_bprintk __trace_puts __trace_bputs __ftrace_vprintk"
     " __ftrace_vbprintk": "debugging, not shipped",
     "vbin_printf bprintf bstr_printf": "trace_printk()'s buffers",
@@ -55,7 +55,7 @@ def folders() -> list[Path]:
 
 
 def readers(folder: Path) -> set[str]:
-    """The functions that are declared with a text or a range that may be read."""
+    """Declared functions that may read a string or a range."""
     found = set()
     for header in HEADERS:
         path = folder / header
@@ -63,12 +63,12 @@ def readers(folder: Path) -> set[str]:
             continue
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
         text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.M)
-        # Bodies of inline functions, innermost first: they call what is declared.
+        # Remove bodies of inline functions, innermost first: what they call is declared itself.
         before = ""
         while before != text:
             before, text = text, re.sub(r"\{[^{}]*\}", ";", text)
         for declaration in text.split(";"):
-            # What is inline is compiled, and checked, with the module.
+            # Inline functions are compiled, and checked, with the module.
             if re.search(r"\binline\b|_inline\b", declaration):
                 continue
             for name, arguments in CALLED.findall(declaration):

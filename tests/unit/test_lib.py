@@ -15,7 +15,7 @@ PROGRAMS = sorted(Path(__file__).parent.glob("test_lib_*.c*"))
 
 
 def compile_program(source: Path) -> Path:
-    """The program made from @source, with the static library; `make` may have made it."""
+    """The program built from @source with the static library, possibly by `make` already."""
     program = BUILD / "tests" / "unit" / source.stem
     parts = [source, *source.parent.glob("*.h"), BUILD / "libsyscript.a"]
     if program.exists() and program.stat().st_mtime >= max(p.stat().st_mtime for p in parts):
@@ -42,7 +42,7 @@ def test_program(source: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# What holds of the library whatever the engine.
+# Tests of the library that do not depend on the engine.
 ANY_ENGINE = [
     "busy",
     "cpp",
@@ -63,8 +63,8 @@ ANY_ENGINE = [
 ]
 
 
-# Scripts and threads by the thousand, and registrations, are seconds each, and seen on the
-# other engine.
+# Thousands of scripts, threads and registrations take seconds each, and the other engine covers
+# them.
 MANY = ("fd", "sweep", "threads")
 
 
@@ -83,7 +83,7 @@ def test_program_on_the_confined_engine(name: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# By name: values, and what a refusal has to name.
+# For each limit: values, and a word that a refusal must contain.
 LIMITS = {
     "FSIZE": ([0, 4096, 1 << 20], None),
     "NOFILE": (range(4, 12), "ulimit -n"),
@@ -96,7 +96,7 @@ LIMITS = {
 @pytest.mark.parametrize("engine", ["luajit", "confined"])
 @pytest.mark.parametrize("limit", LIMITS)
 def test_low_limits(limit: str, engine: str) -> None:
-    """The result, or the limit that is too low: never a signal."""
+    """The result, or the limit that is too low; never a signal."""
     values, names = LIMITS[limit]
     kind = getattr(resource, f"RLIMIT_{limit}")
     for value in values:
@@ -115,7 +115,7 @@ def test_low_limits(limit: str, engine: str) -> None:
 
 
 def test_locks() -> None:
-    """Each lock of the library is one of core/user/lock.h, which a child of fork() can take."""
+    """Every lock of the library is a core/user/lock.h lock, which the child of fork() can take."""
     ids = re.findall(r"^\tLOCK_(\w+)", (ROOT / "core/user/lock.h").read_text(), re.MULTILINE)
     sources = [
         path
@@ -146,7 +146,7 @@ def public_names() -> set[str]:
 
 
 def test_exports() -> None:
-    """Programs see the names of the version script, and no others."""
+    """The library exports the names of the version script, and no others."""
     wanted = public_names()
     for library, option in (("libsyscript.so", "-D"), ("libsyscript.a", "-g")):
         nm = subprocess.run(
@@ -169,7 +169,7 @@ def test_soname() -> None:
 
 
 def test_manual() -> None:
-    """Each public function has a manual page, and the pages are sound."""
+    """Each public function has a manual page, and the pages are well-formed."""
     pages = sorted((ROOT / "man").glob("*.[1-9]"))
     names = {
         word

@@ -54,7 +54,7 @@ int main(void)
 
 	fill(&here, 10);
 	CHECK_EQ(transmit(out, 10), 10);
-	/* Without a request in it: to be dropped. */
+	/* Too short for a request: must be dropped. */
 	CHECK_EQ(sendto(out, "12345678", 8, 0, (struct sockaddr *)&here, sizeof(here)), 8);
 	memset(packets, 0, sizeof(packets));
 	memset(lens, 0, sizeof(lens));

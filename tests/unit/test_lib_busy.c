@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Time limits on a CPU that others want: a script pays for its own time, and the time of
- * other threads ends no run and shows in no counter.
+ * Time limits on a busy CPU: a script is charged for its own time; the time of other threads
+ * neither ends a run nor appears in a counter.
  * In guests: --long
  */
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #define LOOPS	24
 #define LIMIT	100000000UL	/* ns */
-/* A script's time is counted up to this, of the thread's that it is. */
+/* A script's time may differ from its thread's by this much. */
 #define SLACK	3000000UL
 
 static pid_t loops[LOOPS];
@@ -65,8 +65,8 @@ static unsigned long run_time(int fd)
 }
 
 /*
- * Calls of @source that take some milliseconds each: their time is no more than the thread's, and
- * a good part of it, as there is little else.
+ * Calls of @source that take some milliseconds each: their time is no more than the thread's, and a
+ * good part of it, since the thread does little else.
  */
 static void pays_for_itself(const char *source, long n, int runs)
 {
@@ -96,7 +96,7 @@ static void pays_for_itself(const char *source, long n, int runs)
 #define CALLS \
 	"function run(n) local s = 0 for i = 1, n do s = s + syscall.getppid() % 2 end return s end"
 
-/* So much of @source that it takes @ns of CPU time. */
+/* A repeat count of @source that takes @ns of CPU time. */
 static long calibrate(const char *source, unsigned long ns)
 {
 	struct syscript_options options = { .time_limit_ns = 10000000000 };
@@ -114,7 +114,7 @@ static long calibrate(const char *source, unsigned long ns)
 	return n * ns / took;
 }
 
-/* It still ends, by its own time. */
+/* The script still ends, by its own time. */
 static void ends(void)
 {
 	struct syscript_options options = { .time_limit_ns = LIMIT / 10 };
@@ -128,7 +128,7 @@ static void ends(void)
 	syscript_close(fd);
 }
 
-/* To register a script takes as long as the machine takes. */
+/* Registering is limited by CPU time, not by elapsed time. */
 static void registers(void)
 {
 	struct syscript_options options = { .time_limit_ns = 1000000 };

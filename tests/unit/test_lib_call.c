@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Registration and calls: arguments, results, texts, counters. */
+/* Registration and calls: arguments, results, messages, counters. */
 #include <fcntl.h>
 
 #include "lib_test.h"
 
-/* With the text in @error. */
+/* Registers, and stores the message in @error. */
 static int try_with(const char *source, const struct syscript_options *options, char error[200])
 {
 	return syscript_register(source, strlen(source), options, error, 200);
@@ -25,7 +25,7 @@ static void arguments(void)
 	CHECK_EQ(lua_syscall(fd, 8, 1, 2, 3, 4, 5, 6, 7, 8), 36);
 	CHECK_EQ(lua_syscall(fd, 2, 1L << 40, -1), (1L << 40) - 1);
 	CHECK_EQ(lua_syscall(address, 2, buffer, 2), 3);
-	/* The plain function, for languages without macros. */
+	/* The function itself, for languages without macros. */
 	CHECK_EQ((lua_syscall)(fd, 2, 20L, 22L), 42);
 	CHECK_EQ(lua_syscall(fd, 9, 1), -EINVAL);
 	CHECK_EQ(syscript_call(fd, 9, NULL, 0, NULL), -EINVAL);
@@ -112,7 +112,7 @@ static void errors(void)
 	CHECK(!strcmp(error, "my.lua:2: no luck"));
 	CHECK_EQ(syscript_error(fd, cut, sizeof(cut)), len);
 	CHECK(!strcmp(cut, "my.lu"));
-	/* An error is not the end. */
+	/* The script survives an error. */
 	CHECK_EQ(lua_syscall(fd, 1, 7), 7);
 	syscript_close(fd);
 }
@@ -151,7 +151,7 @@ static void refused(void)
 	CHECK_EQ(try_with(source, &options, error), -EINVAL);
 	CHECK(strstr(error, "time limit"));
 	options.time_limit_ns = 0;
-	/* As the first version had it, and less. */
+	/* The size of the first version's structure, and a smaller one. */
 	options.size = offsetof(struct syscript_options, wall_limit_ns);
 	CHECK_EQ(syscript_close(try_with(source, &options, error)), 0);
 	options.size--;
@@ -216,7 +216,7 @@ static void counters(void)
 	CHECK(!strcmp(info.name, "count"));
 	CHECK(info.memory > 0 && info.memory <= info.memory_peak);
 
-	/* Ticks count it, so short calls show only in numbers. */
+	/* Ticks measure it, so short calls only show in large numbers. */
 	for (int i = 0; i < 1000000 && !info.run_time; i++) {
 		lua_syscall(fd, 0);
 		if (i % 1000 == 0)

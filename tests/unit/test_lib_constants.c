@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A script's constants are not in executable memory, where an attacker who can make the
- * processor jump to them would have chosen the instructions.  This searches the machine
- * code of the user backend, which is made as in the kernel.
+ * A script's constants must not be in executable memory: an attacker who can divert the processor
+ * there would have chosen the instructions. This test searches the machine code of the user
+ * backend, which is generated as in the kernel.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "lib_test.h"
 
-/* Bytes that nothing else has: nops and a system call, cli and hlt. */
+/* A byte sequence that occurs nowhere else: nops and a system call, cli and hlt. */
 #define INT		"0x3cfaf490"
 #define INT_BYTES	0x3cfaf490u
 #define FLOAT		"0x1.4f49090fafb3cp-200"
@@ -49,7 +49,7 @@ static bool has(const unsigned char *p, size_t n, uint64_t bytes, size_t size)
 	return false;
 }
 
-/* In what is executable and no file's: the code of traces. */
+/* Searches executable memory that is not a file's: the code of traces. */
 static bool is_executable(uint64_t bytes, size_t size, size_t *total)
 {
 	char line[512], perms[8];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Whatever ends a run, the next one goes its own way: it does all that it is to do, once;
- * or the script is dead, and does nothing.
+ * However a run ends, the next one is independent of it: it completes its work, once; or the script
+ * is dead, and does nothing.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,7 +15,7 @@
 
 #define MS	1000000ULL
 
-/* run(what, fd): the first three go their way for ever; 0 writes three bytes. */
+/* run(what, fd): the first three loop for ever; 0 writes three bytes. */
 static const char source[] =
 	"local buf = util.buffer(16)\n"
 	"util.poke(buf, 'u1', 97) util.poke(buf + 1, 'u1', 98) util.poke(buf + 2, 'u1', 99)\n"
@@ -58,7 +58,7 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-/* Twice each: what the first has left must not matter to the second, either. */
+/* Twice: state left by the first run must not affect the second, either. */
 static void ends_with(struct syscript_options *options, int what, int err, bool dead)
 {
 	char error[200];
@@ -78,7 +78,7 @@ static void ends_with(struct syscript_options *options, int what, int err, bool 
 
 static void passing(void)
 {
-	/* Enough to be registered, and to write, on a busy machine. */
+	/* Enough to register, and to write, on a busy machine. */
 	struct syscript_options wall = { .wall_limit_ns = 500 * MS, .time_limit_ns = 10000 * MS };
 	struct syscript_options long_one = { .time_limit_ns = 10000 * MS };
 
@@ -89,7 +89,7 @@ static void passing(void)
 	ends_with(&long_one, 4, -ERANGE, false);
 }
 
-/* By a filter that sends SIGSYS for getppid(2), and a handler of that. */
+/* By a filter that sends SIGSYS for getppid(2), with a handler. */
 static void watched(void)
 {
 	struct sock_filter code[] = {
@@ -112,7 +112,7 @@ static void watched(void)
 	syscript_close(fd);
 }
 
-/* In a process signals are handled in the middle of the run. */
+/* In a process, signals are handled in the middle of the run. */
 static void signalled(void)
 {
 	struct syscript_options options = { .time_limit_ns = 10000 * MS, .grace_ns = MS };
@@ -134,8 +134,8 @@ static void signalled(void)
 }
 
 /*
- * run(1) grows a table until it is ended, after the entry that the last one may have been
- * ended at; run(0) returns how many others are missing.
+ * run(1) grows a table until it is ended, continuing where the last one was ended; run(0) returns
+ * how many other entries are missing.
  */
 static const char grows[] =
 	"local t, n = {}, 0\n"
@@ -152,7 +152,7 @@ static const char grows[] =
 	"  return missing\n"
 	"end";
 
-/* In the middle of a rehash, too: nothing is lost. */
+/* Ended in the middle of a rehash, no entry is lost. */
 static void in_a_rehash(void)
 {
 	struct syscript_options options = {
@@ -163,7 +163,7 @@ static void in_a_rehash(void)
 
 	for (int i = 0; i < 30; i++) {
 		CHECK_EQ(lua_syscall(fd, 1, 1), -ETIMEDOUT);
-		/* It may take longer than that, itself. */
+		/* This call itself may exceed the limit. */
 		ret = lua_syscall(fd, 1, 0);
 		CHECK(!ret || ret == -ETIMEDOUT);
 	}

@@ -12,7 +12,7 @@ static const char counter[] = "local n = 0; function run() n = n + 1; return n e
 
 static void plain_close(void)
 {
-	/* Far more than the quota and ulimit -n let live at once. */
+	/* Far more than the quota and ulimit -n allow at once. */
 	for (int i = 0; i < 2000; i++) {
 		int fd = load(counter);
 
@@ -30,7 +30,7 @@ static void duplicates(void)
 	CHECK_EQ(lua_syscall(fd, 0), 1);
 	CHECK_EQ(lua_syscall(copy, 0), 2);
 	close(fd);
-	/* Another registration looks for what is closed: this is not. */
+	/* Registering cleans up closed scripts: this one is open. */
 	syscript_close(load(counter));
 	CHECK_EQ(lua_syscall(copy, 0), 3);
 	close(copy);
@@ -52,7 +52,7 @@ static void number_reused(void)
 	close(pipes[1]);
 }
 
-/* As daemons do: all descriptors that this program does not know of. */
+/* As daemons do: closes all descriptors that the program did not open. */
 static void close_unknown(void)
 {
 	int fd = load(counter), other, last = fd + 20;
@@ -61,7 +61,7 @@ static void close_unknown(void)
 		if (i != fd)
 			close(i);
 	}
-	/* Files in the places of what the library had open stay untouched. */
+	/* Files that reuse the library's descriptor numbers stay untouched. */
 	for (int i = 3; i < last; i++)
 		open("/dev/null", O_RDWR);
 	CHECK_EQ(lua_syscall(fd, 0), 1);
@@ -110,7 +110,7 @@ static void forked(void)
 	close(fd);
 }
 
-/* A child of vfork() is in its parent's memory map. */
+/* A child of vfork() shares its parent's memory. */
 static void vforked(void)
 {
 	int fd = load(counter), status;
@@ -131,7 +131,7 @@ static int load_small(void)
 	return load_with(counter, &options);
 }
 
-/* Scripts that may be alive: in the kernel a user's, as the administrator has set it. */
+/* The most scripts that may be alive: in the kernel the administrator's limit per user. */
 static int most_scripts(int fd)
 {
 	int n = PROCESS_MAX;
@@ -184,7 +184,7 @@ static void memory_quota(void)
 	close(load_with(counter, &options));
 }
 
-/* With standard input closed, 0 is a descriptor like any other. */
+/* With standard input closed, 0 is an ordinary descriptor. */
 static void number_zero(void)
 {
 	int keep = dup(0), fd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Batches of files and the functions for one, compared with the plain calls. */
+/* Batches of files and the single-file functions, compared with the plain calls. */
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 static char top[] = "/tmp/syscript-files-XXXXXX";
 static char *buf, *other;
 
-/* Each with something about it; some are for errors. */
+/* Each has a peculiarity; some cause errors. */
 static const char *const paths[] = {
 	"file", "./file", "dir/file", "dir/../file", "dir//file", "dir/./file", "dir/b",
 	"dir/c", "dir", "dir/", "dir/.", "dir/..", ".", "..", "/", "//", "", "file/",
@@ -106,7 +106,7 @@ static void test_stat(int dirfd, int flags)
 
 #define TURNS	60
 
-/* Files of @dirs directories with names of one length, in turns. */
+/* Files in @dirs directories with names of equal length, alternating. */
 static void test_turns(unsigned int dirs)
 {
 	static struct syscript_stat stats[TURNS];
@@ -132,7 +132,7 @@ static void test_turns(unsigned int dirs)
 	}
 }
 
-/* As far as there is room, or -errno. */
+/* As much as fits, or -errno. */
 static ssize_t plain_read(int dirfd, const char *path, char *to, size_t size, int flags)
 {
 	int fd = openat(dirfd, path, O_RDONLY | flags);
@@ -253,7 +253,7 @@ static void contains(const char *path, const char *text)
 #define WRITE(path, text, flags)	\
 	syscript_open_write_close(AT_FDCWD, path, text, strlen(text), flags, 0666)
 
-/* open(2) that finds no descriptor left has not touched the file. */
+/* Without a free descriptor, open(2) has no effect on the file. */
 static void test_no_descriptor(void)
 {
 	struct rlimit before = leave_descriptors(0);
@@ -262,7 +262,7 @@ static void test_no_descriptor(void)
 	CHECK_EQ(syscript_open_fstat(AT_FDCWD, "large", O_WRONLY | O_TRUNC, 0, 0, NULL), -EMFILE);
 	CHECK_EQ(syscript_open_fstat(AT_FDCWD, "untouched", O_WRONLY | O_CREAT, 0644, 0, NULL),
 		 -EMFILE);
-	/* Which of two errors is met first is up to the kernel's version. */
+	/* Which of the two errors comes first depends on the kernel version. */
 	CHECK(plain == -EFAULT || plain == -EMFILE);
 	CHECK_EQ(syscript_open_fstat(AT_FDCWD, NULL, O_RDONLY, 0, 0, NULL), plain);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
@@ -347,7 +347,7 @@ static void test_copy(void)
 	CHECK_EQ(syscript_copy_file(AT_FDCWD, "file", AT_FDCWD, "nowhere/copy", 0, 0640), -ENOENT);
 }
 
-/* Everything that waits at @fd, which has to be @head and then @n bytes at @file. */
+/* Reads everything at @fd, which must be @head and then the @n bytes at @file. */
 static void arrived(int fd, const char *head, const char *file, ssize_t n)
 {
 	ssize_t len = strlen(head), got = 0, ret;
@@ -379,7 +379,7 @@ static void test_send(void)
 	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = 4000, .count = 200,
 		      HEAD("Content-Length: ", SYSCRIPT_LENGTH)), 16 + 3 + 4 + 200);
 	arrived(pair[1], "Content-Length: 200\r\n\r\n", other + 4000, 200);
-	/* Its end, beyond its end, nothing in it; and the length of nothing. */
+	/* At the end, beyond the end, an empty file; and a length of zero. */
 	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = whole - 7, .count = 100), 7);
 	arrived(pair[1], "", other + whole - 7, 7);
 	CHECK_EQ(SEND(pair[0], NULL, .path = "large", .offset = 1L << 40), 0);
@@ -397,7 +397,7 @@ static void test_send(void)
 	CHECK_EQ(SEND(-1, NULL, .path = "large"), -EBADF);
 	arrived(pair[1], "", "", 0);
 
-	/* A full socket: what was sent is told, and the rest can follow. */
+	/* A full socket: the number of bytes sent is returned, and the rest can follow. */
 	CHECK(!fcntl(pair[0], F_SETFL, O_NONBLOCK));
 	while (send(pair[0], buf, 1, 0) == 1)
 		;
@@ -440,7 +440,7 @@ static void test_addresses(void)
 	CHECK_EQ(syscript_stat_many(AT_FDCWD, files, 2, ALL, 0), 0);
 	CHECK_EQ(files[0].result, -EFAULT);
 	CHECK_EQ(files[1].result, -EFAULT);
-	/* A path that ends with the last byte there is, and one that does not end. */
+	/* A path that ends with the last mapped byte, and one without an end. */
 	memcpy(page + 4096 - 5, "file", 5);
 	files = &(struct syscript_file){ (intptr_t)page + 4096 - 5, (intptr_t)&stat, 0, 99 };
 	CHECK_EQ(syscript_stat_many(AT_FDCWD, files, 1, ALL, 0), 0);
@@ -497,7 +497,7 @@ static bool is_free(int fd)
 	return fcntl(fd, F_GETFD) < 0;
 }
 
-/* After all that are in use, the library's among them. */
+/* Finds the lowest free number above all descriptors, including the library's. */
 static void find_first_free(void)
 {
 	int last = 1023;
@@ -523,7 +523,7 @@ static void *closer(void *arg)
 	return arg;
 }
 
-/* Whether it was closed. */
+/* Whether the descriptor was closed, or the result was an error. */
 static bool is_closed_or(bool good, long result)
 {
 	if (!good)
@@ -533,7 +533,7 @@ static bool is_closed_or(bool good, long result)
 
 static void test_closed_meanwhile(void)
 {
-	/* Files that get their descriptors in all ways there are. */
+	/* Files whose descriptors are allocated in all possible ways. */
 	static const char *const names[] = { "file", "/proc/self/comm", "to-file", "dir/.." };
 	struct syscript_file files[4];
 	struct syscript_stat stats[4];
@@ -558,7 +558,7 @@ static void test_closed_meanwhile(void)
 			met += is_closed_or(files[i].result > 0, files[i].result);
 		close_all();
 	}
-	CHECK(met);	/* or nothing was shown */
+	CHECK(met);	/* or the race was never hit */
 	atomic_store(&over, true);
 	CHECK(!pthread_join(thread, NULL));
 }
@@ -576,7 +576,7 @@ static void test_fork(void)
 	reader(NULL);
 }
 
-/* Programs that become daemons close what they do not know. */
+/* Programs that become daemons close unknown descriptors. */
 static void test_closed(void)
 {
 	for (int fd = 3; fd < 1024; fd++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The first arena is where the lower half of its addresses is that of small numbers: in the
- * arenas of other scripts, which begin as copies of it, these stay numbers.
+ * The first arena is mapped where the lower halves of its addresses look like small numbers: in
+ * other scripts' arenas, which begin as copies of it, these words must stay numbers.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 
 #define PLACE		0x600000000000UL
 #define GUARD		(9UL << 12)
-#define LIKE_AN_ARENA	(2 * GUARD)	/* and a power of two */
+#define LIKE_AN_ARENA	(2 * GUARD)	/* an arena's length modulo 1 MiB */
 
 static const char source[] =
 	"function run()\n"
@@ -20,7 +20,7 @@ static const char source[] =
 
 static int placed;
 
-/* The library's, too, which takes the first place that is aligned. */
+/* Replaces the library's mmap(), too: puts the first mapping of an arena's length at PLACE. */
 void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	if (!at && prot == PROT_NONE && len % (1UL << 20) == LIKE_AN_ARENA && !placed++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Calls of a confined script in the kernel that are left: by siglongjmp() out of a handler,
- * by the end of their thread, or for long by a handler that takes its time.  The script stays
- * good for its thread, and for others.
+ * Calls of a confined script in the kernel that are abandoned: by siglongjmp() out of a handler, by
+ * the end of their thread, or for a long time by a slow handler. The script stays usable for its
+ * thread, and for others.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,9 +17,9 @@
 #define MS	1000000
 #define ROUNDS	200
 #define THREADS	12
-#define SOON	20	/* s, for what takes a fifth of one */
+#define SOON	20	/* s, for work that takes 0.2 s */
 
-/* For ms < 0 it computes until the signal ends it. */
+/* With ms < 0 it computes until a signal ends it. */
 static const char source[] =
 	"function run(n, ms)"
 	"  if ms > 0 then syscall.poll(0, 0, ms) end"
@@ -61,7 +61,7 @@ static void *call_once(void *unused)
 	return NULL;
 }
 
-/* Another thread's call, which must not wait for one that never ends. */
+/* Another thread's call, which must not wait for an abandoned one. */
 static void check_others(void)
 {
 	struct timespec end;
@@ -80,7 +80,7 @@ static void jump(int number)
 	siglongjmp(out, number);
 }
 
-/* Calls until a signal @us from now leaves one. */
+/* Calls until a signal after @us abandons one. */
 static void leave(long us, int64_t ms)
 {
 	if (sigsetjmp(out, 1))
@@ -96,7 +96,7 @@ static void jumps(void)
 	leave(20000, 1000);
 	check_call(1, 0);
 	check_others();
-	/* Wherever in the library, mostly; and deeper or higher on the stack. */
+	/* Mostly somewhere in the library; at varying stack depths. */
 	for (int i = 0; i < ROUNDS; i++) {
 		volatile char deeper[i % 2 * 2048 + 1];
 
@@ -114,7 +114,7 @@ static void jumps(void)
 	check_call(1, 0);
 }
 
-/* The run was told to end, and nobody has seen that it has. */
+/* The run was told to end, but no call has noticed its end. */
 static void ended(void)
 {
 	struct syscript_options options = { .time_limit_ns = 9000000000 };
@@ -132,7 +132,7 @@ static void ended(void)
 	fd = before;
 }
 
-/* Its handler has a stack of its own, beyond the thread's. */
+/* The handler has an alternate stack, beyond the thread's. */
 static void jumps_from_stack(void)
 {
 	static char memory[65536];
@@ -170,14 +170,14 @@ static void nest(int number)
 	int64_t args[] = { handled++, 0 }, result = 0, n;
 
 	(void)number;
-	/* A handler may find the few instructions where a call begins, and be refused. */
+	/* A handler may interrupt the few instructions at a call's begin, and be refused. */
 	n = syscript_call(fd, 2, args, 1, &result);
 	CHECK(n == 1 ? result == args[0] + 1 : n == -EDEADLK);
 	if (naps)
 		nap(naps * MS);
 }
 
-/* The calls of handlers, and those that they interrupt, have their own results. */
+/* Calls in handlers, and the calls that they interrupt, have their own results. */
 static void nested(void)
 {
 	struct itimerval often = { { 0, 700 }, { 0, 700 } };
@@ -191,7 +191,7 @@ static void nested(void)
 	CHECK(handled >= ROUNDS);
 }
 
-/* Others have turns meanwhile, and the call that was interrupted has its result. */
+/* Other threads call meanwhile, and the interrupted call returns its result. */
 static void slow_handler(void)
 {
 	pthread_t thread;
@@ -241,7 +241,7 @@ static void forks(void)
 		signal_after(3000);
 		check_call(i, 20);
 	}
-	/* A child has no turn that its parent's thread had. */
+	/* A child does not inherit the lock that its parent's thread held. */
 	on_alarm(jump, 0);
 	leave(20000, 1000);
 	check_others();
@@ -294,7 +294,7 @@ static void *call_and_jump(void *arg)
 	return NULL;
 }
 
-/* Each has its own results, whoever is thrown out. */
+/* Each thread gets its own results, whichever call is abandoned. */
 static void many(void)
 {
 	pthread_t threads[THREADS];
@@ -332,7 +332,7 @@ int main(void)
 		skip("a script in the process does not survive it");
 	setenv("SYSCRIPT_ENGINE", "confined", 1);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* In a process of its own: what hangs ends. */
+	/* In a child process: a hang ends with it. */
 	pid = fork();
 	if (!pid) {
 		fd = load(source);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Limits: what ends a script, what does not, and what is left afterwards. */
+/* Limits: what ends a script, what does not, and the state afterwards. */
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -43,8 +43,8 @@ static void time_limit(void)
 	CHECK_EQ(lua_syscall(fd, 0), -ETIME);
 	took = seconds() - start;
 	/*
-	 * A tick takes the time before the first one for a whole period, 1 ms, each time
-	 * that others had the CPU.
+	 * A tick charges a whole period, 1 ms, for the time before it, each time that others had
+	 * the CPU.
 	 */
 	if (took < 0.01)
 		printf("a limit of 20 ms lasted %.1f ms\n", took * 1000);
@@ -66,7 +66,7 @@ static void time_limit_at_registration(void)
 	CHECK(strstr(error, "time limit"));
 }
 
-/* Time blocked in a system call is not the script's. */
+/* Time blocked in a system call is not charged to the script. */
 static void blocked(void)
 {
 	struct syscript_options options = { .time_limit_ns = 20000000 };
@@ -77,7 +77,7 @@ static void blocked(void)
 	syscript_close(fd);
 }
 
-/* The limit is one of each call, not of the script's life. */
+/* The limit applies to each call, not to the script's lifetime. */
 static void many_short_calls(void)
 {
 	struct syscript_options options = { .time_limit_ns = 20000000 };
@@ -101,7 +101,7 @@ static void memory_limit(void)
 	dead(fd, "memory limit");
 }
 
-/* The dead do not count against the memory of the living. */
+/* Dead scripts do not count against the memory limit. */
 static void memory_is_given_back(void)
 {
 	struct syscript_options options = {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A process that may not make memory executable (systemd's
- * MemoryDenyWriteExecute, PR_SET_MDWE): scripts are interpreted, those that were
- * compiled before go on.
+ * In a process that may not make memory executable (systemd's MemoryDenyWriteExecute, PR_SET_MDWE),
+ * new scripts are interpreted; those compiled before continue.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -27,7 +26,7 @@ static const char source[] =
 	"  return total\n"
 	"end\n";
 
-/* As systemd's: no mprotect() that makes memory executable. */
+/* Like systemd: no mprotect() that makes memory executable. */
 static int deny_by_filter(void)
 {
 	struct sock_filter code[] = {
@@ -70,7 +69,7 @@ static void check_interprets(void)
 	CHECK_EQ(syscript_close(fd), 0);
 }
 
-/* One that has compiled code of its own when the denial comes. */
+/* A script that had compiled code when the denial came. */
 static void check_goes_on(int (*deny)(void))
 {
 	struct syscript_options options = {

@@ -51,7 +51,7 @@ static void protections(void)
 	CHECK_EQ(lua_syscall(peek, 1, p + 4096), 0);
 	CHECK_EQ(lua_syscall(poke, 1, p + 4096), -EPROTO);
 	CHECK_EQ(lua_syscall(poke, 1, p), 0);
-	/* The last two bytes lie beyond the end. */
+	/* The last two bytes are beyond the end. */
 	CHECK_EQ(lua_syscall(peek, 1, p + 8190), -EPROTO);
 	CHECK_EQ(lua_syscall(poke, 1, p + 4094), -EPROTO);
 	CHECK(!mprotect(p, 4096, PROT_NONE));
@@ -59,7 +59,7 @@ static void protections(void)
 	munmap(p, 8192);
 }
 
-/* What the script itself unmaps is gone for it at once. */
+/* Memory that the script unmaps is inaccessible to it at once. */
 static void unmapped_by_script(void)
 {
 	int fd = load("function run(p)\n"
@@ -77,7 +77,7 @@ static void unmapped_by_script(void)
 	close(fd);
 }
 
-/* A mapping past the end of its file: SIGBUS for C, an error for a script. */
+/* A mapping past the end of its file: SIGBUS in C, an error in a script. */
 static void past_the_file(void)
 {
 	int fd = memfd_create("short", 0);
@@ -93,7 +93,7 @@ static void past_the_file(void)
 	close(fd);
 }
 
-/* The same table each time: what compiled code reads is what was copied last. */
+/* The same table each time: compiled code reads the values of the last copy. */
 static void into_a_table(void)
 {
 	int fd = load("local t, sum = {}, 0\n"
@@ -110,7 +110,7 @@ static void into_a_table(void)
 	CHECK_EQ(syscript_call(fd, 2, args, 2, results), 2);
 	CHECK_EQ(results[0], 500 * 501 / 2 + 500 * 20);
 	CHECK_EQ(results[1], 8);
-	/* Fewer leave the others. */
+	/* Copying fewer leaves the other elements unchanged. */
 	args[1] = 3;
 	CHECK_EQ(syscript_call(fd, 2, args, 2, results), 2);
 	CHECK_EQ(results[0], 1000 * 1001 / 2 + 500 * 30);
@@ -142,7 +142,7 @@ static void filled(void)
 	close(fd);
 }
 
-/* Bad pointers in system calls are the kernel's business. */
+/* Bad pointers in system calls are left to the kernel. */
 static void system_calls(void)
 {
 	int fd = load("function run(p) return syscall.pipe2(p, 0) end");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The library's functions for messages: what test_lib_net.c does not see of
- * recv_batch and send_batch - waiting, many messages, control data, arguments that
- * are none - and exchange and echo.
+ * The library's functions for messages: what test_lib_net.c does not cover of recv_batch and
+ * send_batch - waiting, many messages, control data, invalid arguments - and exchange and echo.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +22,7 @@
 static struct sockaddr_in here, there;
 static int in, out;
 
-/* Messages with a buffer and room for an address each. */
+/* Messages, each with a buffer and room for an address. */
 struct batch {
 	struct mmsghdr msgs[MANY];
 	struct iovec iov[MANY];
@@ -55,7 +54,7 @@ static void post(const char *text)
 	settle();
 }
 
-/* Takes what waits at @sock, and says how much that was. */
+/* Receives what is queued at @sock; returns the number of messages. */
 static int drain(int sock)
 {
 	char text[64];
@@ -87,7 +86,7 @@ static void nothing(int signal)
 	(void)signal;
 }
 
-/* A signal in 30 ms, with a handler. */
+/* A signal with a handler, in 30 ms. */
 static void alarm_soon(void)
 {
 	const struct itimerval soon = { .it_value.tv_usec = 30000 };
@@ -115,7 +114,7 @@ static void test_recv_waits(void)
 	CHECK_EQ(batch.msgs[0].msg_len, 4);
 	alarm_soon();
 	CHECK_EQ(syscript_recv_batch(in, batch.msgs, 4, 0, -1), -EINTR);
-	/* What waits needs no waiting, and no flag makes it wait for the others. */
+	/* Queued messages are returned without waiting, and no flag waits for more. */
 	post("one");
 	post("two");
 	CHECK_EQ(syscript_recv_batch(in, batch.msgs, 4, MSG_WAITFORONE, -1), 2);
@@ -137,7 +136,7 @@ static void test_many(void)
 		CHECK_EQ(batch.msgs[i].msg_len, 8);
 		CHECK_EQ(batch.data[i][7], 'a' + i % 26);
 	}
-	/* The 100th is refused; and flags that net.send() does not have. */
+	/* The 100th message is refused, as are flags that net.send() does not support. */
 	batch_init(&batch, &here, 8);
 	batch.names[100].ss_family = AF_APPLETALK;
 	CHECK_EQ(syscript_send_batch(out, batch.msgs, MANY, 0), 100);
@@ -145,7 +144,7 @@ static void test_many(void)
 	CHECK_EQ(drain(in), 170);
 }
 
-/* Rights of @n descriptors, in the control data of a message. */
+/* Passes rights to @n descriptors in the control data of a message. */
 static void give_rights(struct msghdr *hdr, char *room, unsigned int n)
 {
 	struct cmsghdr *control = (struct cmsghdr *)room;
@@ -182,7 +181,7 @@ static void test_control(void)
 		batch_init(&batch, NULL, 8);
 		for (int i = 0; i < 4; i++)
 			give_rights(&batch.msgs[i].msg_hdr, room[i], i == 2 && large ? 100 : 2);
-		/* What has more than net.send() takes may have to be the first. */
+		/* A message with more than net.send() supports may have to be the first. */
 		sent = syscript_send_batch(pair[0], batch.msgs, 4, 0);
 		CHECK(sent == 4 || (large && sent == 2));
 		CHECK_EQ(syscript_send_batch(pair[0], batch.msgs + sent, 4 - sent, 0), 4 - sent);
@@ -197,7 +196,7 @@ static void test_control(void)
 	close(pair[1]);
 }
 
-/* Nothing there, nothing whole, in the kernel, no pointer, and just before its end. */
+/* Unmapped, partly mapped, in the kernel, not a pointer, and just before the end of memory. */
 static char *bad_pointers[7];
 
 static void find_bad_pointers(void)
@@ -214,7 +213,7 @@ static void find_bad_pointers(void)
 	bad_pointers[6] = page + 4096;
 }
 
-/* As the plain calls, for each pair of a descriptor and a pointer that are wrong. */
+/* The same results as the plain calls, for each pair of a bad descriptor and a bad pointer. */
 static void test_bad_arguments(void)
 {
 	const unsigned int counts[] = { 0, 1, 3, 64, 65, 1024, 4096, UINT32_MAX };
@@ -240,7 +239,7 @@ static void test_bad_arguments(void)
 		 or_error(recvmmsg(in, NULL, 1, INT32_MIN | MSG_DONTWAIT, NULL)));
 }
 
-/* Memory that comes and goes, and a descriptor that is another file's by then. */
+/* Memory that is mapped and unmapped, and a descriptor that is reused for another file. */
 struct storm {
 	char *page;
 	int sock;
@@ -315,7 +314,7 @@ static void test_exchange_open(void)
 	syscript_exchange_close(NULL);
 }
 
-/* What is sent and received, in time and too late, and what is not touched. */
+/* Messages sent and received, in time and too late, and memory that stays untouched. */
 static void test_exchange(void)
 {
 	static struct batch inbox, outbox;
@@ -360,7 +359,7 @@ static void test_exchange_errors(void)
 	batch_init(&outbox, &there, 8);
 	CHECK_EQ(syscript_exchange_open(&exchange, sock, inbox.msgs, 4), 0);
 	CHECK_EQ(syscript_exchange(exchange, outbox.msgs, 65, 0, &sent), -EINVAL);
-	/* An array that is not there does not keep it from receiving. */
+	/* An array at a bad address does not prevent receiving. */
 	for (int i = 0; i < 7; i++) {
 		int plain = or_error(sendmmsg(in, (void *)bad_pointers[i], 2, 0));
 
@@ -378,7 +377,7 @@ static void test_exchange_errors(void)
 	drain(out);
 }
 
-/* In a child, which opens its own, and after a program has closed what it does not know. */
+/* In a child, which opens its own, and after a program has closed unknown descriptors. */
 static void test_exchange_lost(void)
 {
 	static struct batch inbox, outbox;
@@ -435,7 +434,7 @@ static void test_echo(void)
 		CHECK_EQ(recv(out, answer, sizeof(answer), MSG_DONTWAIT), len);
 		CHECK(!memcmp(answer, text, len));
 	}
-	/* The shortest, and the longest after it; then the shortest again. */
+	/* The shortest message, the longest after it; then the shortest again. */
 	for (int i = 0; i < 3; i++) {
 		ssize_t len = i % 2 ? LARGEST : 0;
 
@@ -448,7 +447,7 @@ static void test_echo(void)
 	}
 }
 
-/* The time is over, whether something came or not; or a signal came. */
+/* It ends at the timeout, with or without messages; or at a signal. */
 static void test_echo_ends(void)
 {
 	pthread_t thread;
@@ -469,7 +468,7 @@ static void test_echo_ends(void)
 	CHECK_EQ(drain(out), 2);
 }
 
-/* What is sent to oneself comes again and again: only the budget ends that. */
+/* Messages sent to oneself return for ever: only the budget ends that. */
 static void test_echo_budget(void)
 {
 	int answered;
@@ -494,8 +493,8 @@ static int unix_socket(const char *name)
 }
 
 /*
- * Fills the queue of a socket that no one reads.  Its length is a setting of the
- * machine, so one sender's buffer may not hold so much.
+ * Fills the queue of a socket that is never read. Its length is a setting of the machine, so one
+ * sender's buffer may not suffice.
  */
 static int fill(int deaf)
 {
@@ -515,7 +514,7 @@ static int fill(int deaf)
 	return all;
 }
 
-/* Peers that cannot be answered, or do not read the answers, delay no others. */
+/* Unreachable peers, and peers that do not read replies, delay no others. */
 static void test_echo_drops(void)
 {
 	struct sockaddr_un name;
@@ -550,7 +549,7 @@ static void test_echo_errors(void)
 	CHECK_EQ(syscript_echo(-1, 1, -1), -EBADF);
 	CHECK_EQ(syscript_echo(999999, 0, -1), -EBADF);
 	CHECK_EQ(syscript_echo(STDERR_FILENO, 1, -1), -ENOTSOCK);
-	/* Connected to a port that no socket has. */
+	/* Connected to a port without a socket. */
 	close(sock);
 	sock = socket(AF_INET, SOCK_DGRAM, 0);
 	CHECK(!connect(sock, (struct sockaddr *)&gone, sizeof(gone)));
@@ -558,7 +557,7 @@ static void test_echo_errors(void)
 	CHECK_EQ(syscript_echo(sock, 1, 100), -ECONNREFUSED);
 	CHECK_EQ(syscript_echo(sock, 1, 0), 0);
 	close(sock);
-	/* The end of a stream looks like a message without a byte, for ever. */
+	/* The end of a stream looks like endless empty messages. */
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	CHECK_EQ(write(pair[1], "text", 4), 4);
 	CHECK_EQ(syscript_echo(pair[0], 1, -1), 1);

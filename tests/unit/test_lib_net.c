@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * recvmmsg(2) and sendmmsg(2), net.recv() and net.send(), and the library's
- * functions: the same scene is played in each way and has to look the same
- * afterwards.
+ * recvmmsg(2) and sendmmsg(2), net.recv() and net.send(), and the library's functions: the same
+ * scene is played with each, and the final state must be the same.
  */
 #include <netinet/udp.h>
 #include <sys/mman.h>
@@ -14,7 +13,7 @@
 #define BATCH	16
 #define ROOM	64
 
-/* run(what, fd, addr, n, flags, max): net.messages() at what = 0. */
+/* run(what, fd, addr, n, flags, max); what = 0 calls net.messages(). */
 static const char source[] =
 	"local m\n"
 	"function run(what, fd, addr, n, flags, max)\n"
@@ -35,7 +34,7 @@ static const char *const ways[] = { "plain", "script", "library" };
 
 static int script;
 
-/* All that the calls read and write, so that memcmp() compares two scenes. */
+/* Everything that the calls read and write, so that memcmp() compares two scenes. */
 struct scene {
 	struct mmsghdr msgs[BATCH];
 	struct iovec iov[BATCH][2];
@@ -113,7 +112,7 @@ static void post(int n)
 
 	for (int i = 0; i < n; i++) {
 		memset(text, 'A' + i, sizeof(text));
-		/* The third is longer than there is room. */
+		/* The third message is longer than its buffer. */
 		CHECK(sendto(out, text, i == 2 ? 100 : i, 0, (struct sockaddr *)&here,
 			     sizeof(here)) >= 0);
 	}
@@ -148,14 +147,14 @@ static void play_receive_peek(enum way way)
 	scene->results[1] = recv_batch(way, BATCH, MSG_DONTWAIT | MSG_TRUNC);
 }
 
-/* A buffer that is not there ends the batch; what came before it counts. */
+/* A buffer at a bad address ends the batch; earlier messages count. */
 static void play_receive_fault(enum way way)
 {
 	scene_clear(sizeof(struct sockaddr_storage));
 	scene->iov[2][0].iov_base = (void *)8;
 	post(4);
 	scene->results[0] = recv_batch(way, BATCH, MSG_DONTWAIT);
-	/* The error waits in the socket. */
+	/* The error is pending in the socket. */
 	scene->results[1] = recv_batch(way, BATCH, MSG_DONTWAIT);
 	scene->results[2] = recv_batch(way, 1, MSG_DONTWAIT);
 	scene->iov[0][0].iov_base = (void *)-4096;
@@ -205,7 +204,7 @@ static void play_send(enum way way)
 	scene->results[7] = send_batch(way, out, 1, 0);
 }
 
-/* One send, three datagrams: control data is understood. */
+/* One send, three datagrams: control data is honoured. */
 static void play_send_control(enum way way)
 {
 	union {
@@ -271,7 +270,7 @@ static void compare(const char *name, void (*play)(enum way))
 	}
 }
 
-/* Answers go to whom a batch came from, whatever the array says. */
+/* Replies go to the senders of a batch, whatever the array says. */
 static void test_reply(void)
 {
 	char got[ROOM];

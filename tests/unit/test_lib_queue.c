@@ -13,7 +13,7 @@
 
 #define ENTRIES	SYSCRIPT_QUEUE_ENTRIES
 #define SLEEPS	24
-/* ms, however busy the machine. */
+/* ms, enough for a busy machine. */
 #define LONG	30000
 
 static struct syscript_options roomy = { .size = sizeof(roomy), .time_limit_ns = 500000000 };
@@ -65,7 +65,7 @@ static struct syscript_completion request(struct syscript_queue *queue, unsigned
 	return next(queue);
 }
 
-/* Each number of arguments, values of 64 bits, and what counts as a number. */
+/* Each number of arguments, 64-bit values, and strings that count as numbers. */
 static void values(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -138,7 +138,7 @@ static void order(void)
 	syscript_queue_close(queue);
 }
 
-/* What has no room is not taken; what is reaped makes room. */
+/* Requests beyond the capacity are refused; reaping makes room. */
 static void full(void)
 {
 	struct syscript_queue *queue = open_queue("function run(a) return a end", 1);
@@ -157,7 +157,7 @@ static void full(void)
 	syscript_queue_close(queue);
 }
 
-/* The descriptor is readable when there is something, and not when there is nothing. */
+/* The descriptor is readable exactly while there are completions. */
 static void notifies(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -174,7 +174,7 @@ static void notifies(void)
 			submit(queue, i, 1, i % 100 == 99, 0);
 			left++;
 		}
-		/* Once each time that it is readable, and not until there is nothing. */
+		/* It becomes readable once, and stays so until it is empty. */
 		if (i % 7 == 0 || left == 20) {
 			CHECK_EQ(epoll_wait(epoll, &event, 1, LONG), 1);
 			left -= syscript_queue_reap(queue, &got, 1);
@@ -191,7 +191,7 @@ static void notifies(void)
 	syscript_queue_close(queue);
 }
 
-/* Several threads make what is waited for, in parts that differ. */
+/* Several threads complete the awaited requests, in varying portions. */
 static void at_least(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -222,7 +222,7 @@ static void at_least(void)
 	syscript_queue_close(queue);
 }
 
-/* A request that is done is told of while the next one takes long. */
+/* A completion is reported while the next request still runs. */
 static void tells_each(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -245,7 +245,7 @@ static void tells_each(void)
 	syscript_queue_close(queue);
 }
 
-/* As many sleeps as threads take as long as one. */
+/* As many sleeps as threads take as long as one sleep. */
 static void side_by_side(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -261,12 +261,12 @@ static void side_by_side(void)
 	}
 	took = now_ms() - begin;
 	CHECK(took >= 400);
-	/* One by one they would take 24 times as long. */
+	/* One after the other they would take 24 times as long. */
 	CHECK(took < SLEEPS * 400 / 2);
 	syscript_queue_close(queue);
 }
 
-/* A request that fails says why, and is no other's fault. */
+/* A failed request reports its error, and affects no other. */
 static void errors(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -286,7 +286,7 @@ static void errors(void)
 	CHECK(strstr(text, ":4: I do not like 1"));
 	CHECK_EQ(request(queue, 1, 2, 0).error, -EPROTO);
 	CHECK_EQ(request(queue, 1, 3, 0).error, -EPROTO);
-	/* Of 20, every second fails. */
+	/* Of 20 requests, every second one fails. */
 	for (int i = 0; i < 20; i++)
 		submit(queue, i, 1, i & 1, 0);
 	for (int i = 0; i < 20; i++) {
@@ -299,7 +299,7 @@ static void errors(void)
 	syscript_queue_close(queue);
 }
 
-/* After its script's death a thread ends all requests, and does not spin. */
+/* After its script's death a thread fails all requests, without spinning. */
 static void death(void)
 {
 	struct syscript_options strict = roomy;
@@ -322,7 +322,7 @@ static void death(void)
 		CHECK_EQ(syscript_queue_submit(queue, two, 2), 2);
 		CHECK_EQ(next(queue).error, a == 1 ? -ETIME : -ENOBUFS);
 		CHECK_EQ(next(queue).error, -ENOTRECOVERABLE);
-		/* Other calls free what is dead. */
+		/* Other calls free dead scripts. */
 		syscript_close(load("function run() end"));
 		CHECK_EQ(syscript_queue_submit(queue, two, 1), -ENOTRECOVERABLE);
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
@@ -333,7 +333,7 @@ static void death(void)
 	}
 }
 
-/* The other thread serves what comes after the first one's death. */
+/* The other thread serves requests after the first one's script died. */
 static void death_of_one(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -356,7 +356,7 @@ static long cpu_ns(void)
 	return ts.tv_sec * 1000000000L + ts.tv_nsec;
 }
 
-/* Fills a queue and empties it, @rounds times; the CPU time of a request in ns. */
+/* Fills and empties a queue @rounds times; returns the CPU time of a request in ns. */
 static long work(uint64_t limit, int rounds)
 {
 	static const char source[] =
@@ -381,15 +381,15 @@ static long work(uint64_t limit, int rounds)
 }
 
 /*
- * Requests within the limit are not ended for what they take together: more than 17 times
- * the limit, which a thread's call gets.
+ * Requests within the limit are not ended for their total: more than 17 times the limit, which a
+ * thread's call gets.
  */
 static void turns(void)
 {
 	long each = work(500000000, 1);
 
 	work(each * 5, 1);
-	/* 17 times more would be above the limit of limits. */
+	/* 17 times more would exceed the maximum of the limit. */
 	work(10000000000, 1);
 }
 
@@ -401,7 +401,7 @@ static void on_signal(int sig)
 	signals++;
 }
 
-/* The program's signals come to its own threads, whatever a queue is doing. */
+/* The program's signals go to its own threads, whatever a queue is doing. */
 static void signals_are_ours(void)
 {
 	struct syscript_queue *queue = open_queue(
@@ -468,7 +468,7 @@ static void many_threads(void)
 	syscript_queue_close(queue);
 }
 
-/* The child has a copy that it can only close; the parent's goes on. */
+/* The child's copy can only be closed; the parent's keeps working. */
 static void forks(void)
 {
 	struct syscript_queue *queue = open_queue("function run(a) return a + 1 end", 2), *own;
@@ -509,7 +509,7 @@ static int descriptors(void)
 	return n;
 }
 
-/* What run() was called for ends, the rest is dropped; and nothing is left. */
+/* Calls of run() in progress end, waiting requests are dropped; nothing is left. */
 static void close_in_the_middle(void)
 {
 	static const char source[] =
@@ -568,7 +568,7 @@ static void refusals(void)
 	syscript_queue_close(NULL);
 }
 
-/* In the middle of requests: the process ends. */
+/* Exits in the middle of requests: the process ends. */
 static void exits(void)
 {
 	int status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Queues whose threads others watch: filters that are installed in all threads, filters
- * that kill threads, strace -f; and threads that follow the process's user ids.
+ * Queues with watched threads: seccomp filters installed in all threads, filters that kill threads,
+ * strace -f; and threads that follow changes of the process's user IDs.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,10 +15,10 @@
 
 #include "lib_test.h"
 
-/* ms, however busy the machine. */
+/* ms, enough for a busy machine. */
 #define LONG	30000
 
-/* What each number calls; none of these is the library's or the C library's. */
+/* The system call for each number; neither the library nor the C library uses these. */
 static const char source[] =
 	"local read = syscall.read\n"
 	"function run(what, fd, buf)\n"
@@ -65,7 +65,7 @@ static int64_t request(struct syscript_queue *queue, int64_t what)
 	return completion.error ?: completion.result;
 }
 
-/* In all threads: @nr has the result @action. */
+/* Installs a filter in all threads that returns @action for @nr. */
 static void filter_all(unsigned int nr, uint32_t action)
 {
 	struct sock_filter code[] = {
@@ -80,7 +80,7 @@ static void filter_all(unsigned int nr, uint32_t action)
 	CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter));
 }
 
-/* It decides on the next call of a thread that sits in the kernel already. */
+/* It applies to the next call of a thread that is already in the kernel. */
 static void tsync(void)
 {
 	struct syscript_queue *queue = open_queue(2);
@@ -95,8 +95,8 @@ static void tsync(void)
 }
 
 /*
- * A thread that a filter kills: whoever polls is told, what it had ends, the other thread
- * goes on, and when there is none requests are refused.
+ * A thread killed by a filter: pollers are notified, its requests fail, the other thread continues,
+ * and without threads requests are refused.
  */
 static void kill_thread(void)
 {
@@ -122,7 +122,7 @@ static void kill_thread(void)
 	syscript_queue_close(queue);
 }
 
-/* With requests behind the one that is killed. */
+/* With more requests queued behind the one that is killed. */
 static void kill_with_more(void)
 {
 	struct syscript_queue *queue = open_queue(1);
@@ -143,7 +143,7 @@ static void kill_with_more(void)
 	syscript_queue_close(queue);
 }
 
-/* Each system call of requests is in the trace. */
+/* The trace has each system call of the requests. */
 static void traced(void)
 {
 	struct syscript_queue *queue = open_queue(2);
@@ -168,11 +168,11 @@ static void under_strace(const char *self)
 	while (fgets(command, sizeof(command), trace))
 		found += strstr(command, "getppid(") != NULL;
 	CHECK_EQ(pclose(trace), 0);
-	/* The script's, and ours. */
+	/* The script's calls, and the test's own. */
 	CHECK_EQ(found, 40);
 }
 
-/* The C library changes the ids of all threads, wherever they are. */
+/* The C library changes the IDs of all threads, wherever they are. */
 static void user_ids(void)
 {
 	struct syscript_queue *queue = open_queue(2);
@@ -188,7 +188,7 @@ static void user_ids(void)
 	usleep(20000);
 	CHECK(!setresuid(1000, 1000, 0));
 	CHECK_EQ(write(ends[1], "x", 1), 1);
-	/* In the kernel the signal for that ends the call; outside it goes on. */
+	/* In the kernel its signal ends the call; outside the call continues. */
 	result = next(queue).result;
 	CHECK(result == -EINTR || result == 1);
 	for (int i = 0; i < 4; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* syscript_readdirplus() compared with getdents64(2) and statx(2), entry for entry. */
+/* syscript_readdirplus() compared with getdents64(2) and statx(2), entry by entry. */
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -167,7 +167,7 @@ static void test_errors(void)
 	CHECK_EQ(syscript_readdirplus(fd, buf, LARGE, ALL, 2, NULL), -EINVAL);
 	CHECK_EQ(syscript_readdirplus(fd, buf, 100, ALL, 0, NULL), -EINVAL);
 	CHECK_EQ(syscript_readdirplus(fd, buf, 0, ALL, 0, NULL), -EINVAL);
-	/* Nothing is lost to a buffer that is not there. */
+	/* A buffer at a bad address loses no entries. */
 	CHECK_EQ(syscript_readdirplus(fd, NULL, LARGE, ALL, 0, NULL), -EFAULT);
 	CHECK_EQ(syscript_readdirplus(fd, (void *)8, LARGE, ALL, 0, NULL), -EFAULT);
 	CHECK_EQ(syscript_readdirplus(fd, readonly, 8192, ALL, 0, NULL), -EFAULT);
@@ -186,7 +186,7 @@ static void test_errors(void)
 	close(path);
 }
 
-/* After seekdir(3), and with duplicates that share the position. */
+/* After seekdir(3), and with duplicated descriptors that share the position. */
 static void test_position(void)
 {
 	struct syscript_dirent *entry = (void *)buf;
@@ -214,7 +214,7 @@ static void test_position(void)
 	close(twin);
 }
 
-/* The same entries as from a descriptor, and no descriptor left over. */
+/* The same entries as from a descriptor, and no descriptor leaked. */
 static void test_path(void)
 {
 	static char first[LARGE] __attribute__((aligned(8)));
@@ -251,7 +251,7 @@ static void nothing(int signal)
 	(void)signal;
 }
 
-/* Signals shorten what a call returns, and nothing else. */
+/* Signals shorten what a call returns, and have no other effect. */
 static void test_signals(void)
 {
 	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
@@ -264,7 +264,7 @@ static void test_signals(void)
 	CHECK(!setitimer(ITIMER_REAL, &never, NULL));
 }
 
-/* Of /proc/self/fd: what the script says of a descriptor's access mode. */
+/* The access mode of a descriptor by /proc/self/fd, as the script sees it. */
 static mode_t mode_of_fd(int fd)
 {
 	struct syscript_dirent *entry = (void *)buf;
@@ -282,8 +282,8 @@ static mode_t mode_of_fd(int fd)
 }
 
 /*
- * A name that the dcache has, of something else by now, on a file system that has
- * to be asked about it.
+ * A name in the dcache that by now refers to another file, on a file system that must revalidate
+ * it.
  */
 static void test_revalidated(void)
 {
@@ -361,7 +361,7 @@ static void check_missing(const char *path, unsigned int flags)
 	}
 }
 
-/* The bits say what getxattr(2) and listxattr(2) say, of each file. */
+/* The bits agree with getxattr(2) and listxattr(2), for each file. */
 static void test_missing(void)
 {
 	CHECK(!mkdir("attributes", 0755) && !chdir("attributes"));
@@ -371,7 +371,7 @@ static void test_missing(void)
 	make("named");
 	CHECK(!mkdir("defaulted", 0755) && !mkdir("dir", 0755));
 	CHECK(!symlink("listed", "link"));
-	/* Where the file system has them, and this user may. */
+	/* If the file system supports it, and this user may. */
 	if (!setxattr("listed", "system.posix_acl_access", acl, sizeof(acl), 0))
 		CHECK(!(missing("listed", S_IFREG) & SYSCRIPT_NO_ACL));
 	if (!setxattr("defaulted", "system.posix_acl_default", acl, sizeof(acl), 0))

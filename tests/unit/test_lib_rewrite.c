@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Changes of packets by programs: whatever they write, checksums are right afterwards as
- * if they had been computed anew, and what others take for granted is as it was.
+ * Packets changed by programs: whatever a program writes, checksums are afterwards as if computed
+ * anew, and protected fields are unchanged.
  */
 #include "../../kernel/embed/rewrite.c"
 #include "lib_test.h"
@@ -16,13 +16,13 @@ static u32 any(u32 n)
 	return (seed >> 8) % n;
 }
 
-/* A packet, and what a test knows of it. */
+/* A packet, and its properties. */
 struct packet {
 	u8 bytes[MAX];
 	u32 len, l4;
 	int version;
 	u8 protocol;
-	bool later;		/* another fragment than the first */
+	bool later;		/* a fragment other than the first */
 	bool no_sum;		/* UDP's 0 */
 	bool partial;
 };
@@ -129,7 +129,7 @@ static int change(struct packet *p, u32 offset, const u8 *to, u32 len, u32 *chan
 	return err;
 }
 
-/* Sums are the only thing that may differ from @p, and those are right: 0 and 0xffff are one. */
+/* Only checksums may differ from @p, and they must be right: 0 and 0xffff are equal. */
 static void compare(const struct packet *p, const struct packet *expected)
 {
 	struct packet right = *expected;
@@ -151,7 +151,7 @@ static void compare(const struct packet *p, const struct packet *expected)
 		CHECK_EQ(!rewrite_get16(p->bytes + sum_at(p)), p->no_sum);
 }
 
-/* Random bytes into the payload, the addresses, and what is writable of headers. */
+/* Random bytes in the payload, the addresses, and writable fields of headers. */
 static void keeps_sums_right(void)
 {
 	struct packet p, expected;
@@ -191,7 +191,7 @@ static bool may_change(const struct packet *p, u32 at)
 	return !(p->protocol == UDP && (at - p->l4) / 2 == 2);
 }
 
-/* Each bit of the packet: it may be changed, with the sums, or nothing happens. */
+/* Each bit of the packet: changed together with the checksums, or not at all. */
 static void keeps_the_rest(void)
 {
 	struct packet p, before, expected;
@@ -220,7 +220,7 @@ static void keeps_the_rest(void)
 	}
 }
 
-/* All headers at once, as a program writes what it has seen: sums in them do not matter. */
+/* A program may write back whole headers: their checksum fields are ignored. */
 static void writes_whole_headers(void)
 {
 	struct packet p, expected;
@@ -259,7 +259,7 @@ static void refuses_what_it_does_not_know(void)
 		CHECK_EQ(change(&p, ~0U, to, 5, NULL), -EPERM);
 		CHECK_EQ(change(&p, p.len + 1, to, 0, NULL), -EPERM);
 	}
-	/* A sum that is computed later, of another place than the transport header. */
+	/* A partial checksum that does not start at the transport header. */
 	do
 		make_packet(&p);
 	while (!p.partial);
@@ -268,7 +268,7 @@ static void refuses_what_it_does_not_know(void)
 	CHECK_EQ(change(&p, p.version == 4 ? 12 : 8, to, 1, NULL), -EPERM);
 }
 
-/* A sum of UDP that comes out as 0 is 0xffff, as 0 is none. */
+/* A UDP checksum that comes out as 0 is stored as 0xffff, because 0 means none. */
 static void tells_zero_from_none(void)
 {
 	struct packet p;
@@ -285,7 +285,7 @@ static void tells_zero_from_none(void)
 	CHECK_EQ(rewrite_get16(field), 0xffff);
 }
 
-/* Headers that say they are longer than the packet. */
+/* Headers that claim to be longer than the packet. */
 static void refuses_what_is_cut(void)
 {
 	struct packet p;
@@ -307,7 +307,7 @@ static void refuses_what_is_cut(void)
 	}
 }
 
-/* What a program sees is in the packet, whatever that tells of its header. */
+/* A program's view stays within the packet, whatever its header claims. */
 static void begins_in_the_packet(void)
 {
 	CHECK_EQ(packet_start(0, 0), 0);

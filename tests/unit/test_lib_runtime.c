@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Lua's runtime for the confined engine, which the library keeps for the process's next
- * script (lib/lua_base.h): what it holds in the kernel, and that scripts work whatever
- * happens to it meanwhile.
+ * The library keeps Lua's runtime for the confined engine for the process's next script
+ * (lib/lua_base.h): what it holds in the kernel, and that scripts work whatever happens to it
+ * meanwhile.
  */
 #include <dirent.h>
 #include <linux/syscript.h>
@@ -14,19 +14,19 @@
 #include "lib_test.h"
 
 #define KIB		1024L
-/* Arenas of 1 MiB, of 2 twice, and of 4: fewer than 8 MiB may be locked. */
+/* Arenas of 1, 2, 2 and 4 MiB would exceed the 8 MiB that may be locked. */
 #define SMALL		(64 * KIB)
 #define LESS		(600 * KIB)
 #define MIDDLE		(1024 * KIB)
 #define LARGE		(2048 * KIB)
-/* More than an account may have of what a process holds that has had a script. */
+/* More processes than an account's share allows, if each kept what a script had. */
 #define PROCESSES	10
 #define THREADS		4
 #define ROUNDS		3
 #define HANG		60		/* seconds, for what takes one */
 
 #define SUM	"local n = 0 function run(a, b) n = n + 1 return a + b + n end"
-/* How many KiB there are. */
+/* Fills memory and returns the number of KiB. */
 #define FILL	"function run() local t, n = {}, 0 while pcall(function()" \
 		" t[n + 1] = util.buffer(1024) end) do n = n + 1 end return n end"
 
@@ -63,7 +63,7 @@ static void use(long memory)
 /* -- What the process holds in the kernel ------------------------------------------ */
 
 struct held {
-	int n, fd;		/* scripts, and the last one's descriptor */
+	int n, fd;		/* number of scripts, and the last one's descriptor */
 	uint64_t id;
 };
 
@@ -92,7 +92,7 @@ static struct held held(void)
 	return held;
 }
 
-/* Of @n scripts, if they are in the kernel. */
+/* Checks what @n scripts hold, if they are in the kernel. */
 static struct held check_held(int n)
 {
 	struct held now = held();
@@ -118,7 +118,7 @@ static void test_is_kept(void)
 	CHECK_EQ(check_held(1).id, first.id);
 }
 
-/* It has the same size for another limit, which holds. */
+/* Another limit of the same size class: the limit applies. */
 static void test_other_limits(void)
 {
 	const long limits[] = { MIDDLE, LESS, MIDDLE };
@@ -136,7 +136,7 @@ static void test_other_limits(void)
 	}
 }
 
-/* One is kept: that of the script that was closed last. */
+/* Only the base of the script closed last is kept. */
 static void test_other_sizes(void)
 {
 	int one, two;
@@ -168,7 +168,7 @@ static void test_both_engines(void)
 	use(MIDDLE);
 }
 
-/* As daemons do; and then they open files. */
+/* As daemons do: they close all descriptors, and then open files. */
 static void test_closed_by_the_program(void)
 {
 	struct held kept;
@@ -198,7 +198,7 @@ static void check_child(pid_t pid)
 	CHECK_EQ(status, 0);
 }
 
-/* What the parent keeps, or uses, is not the child's. */
+/* A child does not use what its parent keeps or uses. */
 static void test_fork(void)
 {
 	struct held kept;
@@ -241,7 +241,7 @@ static void *use_often(void *memory)
 	return NULL;
 }
 
-/* Another thread's, which may be half made, is not for a child. */
+/* A base that another thread was creating is not used in a child. */
 static void test_threads(void)
 {
 	static long memory[] = { SMALL, MIDDLE };
@@ -264,7 +264,7 @@ static void test_threads(void)
 	use(MIDDLE);
 }
 
-/* A process that ends gives its share back, whatever it keeps. */
+/* A process that ends releases its share, whatever it keeps. */
 static void test_processes(void)
 {
 	use(MIDDLE);
@@ -290,7 +290,10 @@ int main(void)
 	};
 
 	in_kernel = backend && !strcmp(backend, "kernel");
-	/* Where the machine has the runtime, a process keeps none: tests/vm/test_shared_bases.py. */
+	/*
+	 * If the kernel has the shared runtime, a process keeps none:
+	 * tests/vm/test_shared_bases.py.
+	 */
 	if (in_kernel) {
 		use(MIDDLE);
 		if (!held().n)

@@ -67,7 +67,7 @@ static int count(const int *fds, int n, int wanted)
 	return found;
 }
 
-/* An array of @n at the end of the memory that there is. */
+/* An array of @n elements at the end of mapped memory. */
 static int *cut_off(unsigned int n)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -104,7 +104,7 @@ static void test_accept(int listener_flags)
 	close(lfd);
 }
 
-/* What is accepted before the process is out of descriptors is not lost. */
+/* Connections accepted before descriptors run out are not lost. */
 static void test_accept_errors(void)
 {
 	int lfd = listener(0), fds[CLIENTS], clients[4];
@@ -158,7 +158,7 @@ static void test_wait_recv(void)
 			seen |= lens[i] == 0 ? 4 : 0;
 	}
 	CHECK_EQ(seen, 7);
-	/* Still more of the fifth, still the end of the seventh. */
+	/* Again more of the fifth, and the end of the seventh. */
 	CHECK_EQ(syscript_wait_recv(epoll, events, 1, bufs, 16, lens, 0), 1);
 	CHECK_EQ(syscript_wait_recv(epoll, events, 0, bufs, 16, lens, 0), -EINVAL);
 	CHECK_EQ(syscript_wait_recv(-1, events, 1, bufs, 16, lens, 0), -EBADF);
@@ -170,7 +170,7 @@ static void test_wait_recv(void)
 	close(epoll);
 }
 
-/* More than a call takes: the others are the next one's. */
+/* More than one call returns: the rest comes with the next. */
 static void test_wait_recv_many(void)
 {
 	static struct epoll_event events[600];
@@ -187,7 +187,7 @@ static void test_wait_recv_many(void)
 	}
 	CHECK(n > 256);
 	CHECK_EQ(write(pair[1], "text", 4), 4);
-	/* Nothing is received that could not be told of. */
+	/* Nothing is received that could not be reported. */
 	CHECK_EQ(syscript_wait_recv(epoll, events, n, bufs, 4, cut_off(2), 0), -EFAULT);
 	CHECK_EQ(syscript_wait_recv(epoll, events, n, bufs, 4, lens, 0), 256);
 	CHECK_EQ(lens[0], 4);
@@ -242,7 +242,7 @@ static void test_wait_accept(void)
 	CHECK_EQ(count(fds, 10, -1) + count(from, 10, -1), 20);
 	clients_of(&all, 0, clients, 5);
 	clients_of(&all, 2, clients + 5, 3);
-	/* From each in turn, although one has enough for the whole array. */
+	/* In turn from each, although one has enough for the whole array. */
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, from, 4, SOCK_CLOEXEC | SOCK_NONBLOCK, -1),
 		 4);
 	CHECK_EQ(count(from, 4, all.fds[0]), 2);
@@ -262,7 +262,7 @@ static void test_wait_accept(void)
 	listeners_close(&all);
 }
 
-/* As many of them, and the call does not block for another. */
+/* Returns what is available; the call does not block for more. */
 static void test_wait_accept_blocking(void)
 {
 	int clients[3], fds[4];
@@ -291,7 +291,7 @@ static void test_wait_accept_errors(void)
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, UINT32_MAX, 0, -1), -EINVAL);
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 1, -1), -EINVAL);
 	clients_of(&all, 1, clients, 2);
-	/* Nothing is accepted that could not be told of. */
+	/* Nothing is accepted that could not be reported. */
 	CHECK_EQ(syscript_wait_accept(all.epoll, NULL, NULL, 4, 0, -1), -EFAULT);
 	CHECK_EQ(syscript_wait_accept(all.epoll, (int *)(1L << 60), NULL, 4, 0, -1), -EFAULT);
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, (int *)16, 4, 0, -1), -EFAULT);
@@ -300,7 +300,7 @@ static void test_wait_accept_errors(void)
 	before = leave_descriptors(0);
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, NULL, 4, 0, -1), -EMFILE);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
-	/* What is no listening socket is an error, but not for those that are. */
+	/* A descriptor that is not a listening socket fails without affecting the others. */
 	CHECK(!pipe(pipes));
 	CHECK_EQ(write(pipes[1], "", 1), 1);
 	add(all.epoll, pipes[0]);
@@ -314,7 +314,7 @@ static void test_wait_accept_errors(void)
 
 /* -- accept_batch and accept4() ---------------------------------------------- */
 
-/* What a loop of plain calls that does not block has to say of its first one. */
+/* The first result of a loop of plain nonblocking calls. */
 static int plain_accept(int fd, int flags)
 {
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
@@ -374,7 +374,7 @@ static void test_signals(void)
 	close(lfd);
 }
 
-/* A listening socket that is another file by then, again and again. */
+/* A listening socket whose number is repeatedly reused for another file. */
 static volatile bool storm_over;
 
 static void *make_storm(void *arg)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* All that the library does, in threads with the smallest stack that there is. */
+/* All of the library's functions, in threads with the smallest possible stack. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 static char source[1 << 16];
 static size_t source_len;
 
-/* A function of @depth loops and branches one in the other, and what it calls. */
+/* A function of @depth nested loops and branches, and its callees. */
 static void write_source(int depth)
 {
 	FILE *file = fmemopen(source, sizeof(source), "w");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A program that was started with 0, 1 and 2 closed: the library leaves them closed,
- * whatever it opens, so that the program's reads and writes fail as they would without.
+ * A program started with descriptors 0, 1 and 2 closed: the library leaves them closed, whatever it
+ * opens, so the program's reads and writes fail as they would without it.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #include "lib_test.h"
 
-/* Where the test reads what went wrong: standard error is closed. */
+/* For the test's errors: standard error is closed. */
 static FILE *report;
 
 static void expect(bool ok, const char *what, ...)
@@ -27,7 +27,7 @@ static void expect(bool ok, const char *what, ...)
 	_exit(1);
 }
 
-/* Which of the three is open after @what: none. */
+/* Checks that none of the three is open after @what. */
 static void expect_closed(const char *what)
 {
 	for (int fd = 0; fd < 3; fd++)
@@ -54,7 +54,7 @@ static void try_engine(unsigned int engine)
 	int fd = open_script(engine), other = open_script(engine);
 
 	expect_closed("two registrations");
-	/* All of a script is gone with it. */
+	/* Everything that belongs to a script disappears with it. */
 	expect(!syscript_close(fd) && !syscript_close(other), "close");
 	expect_closed("closing");
 	fd = open_script(engine);
@@ -62,7 +62,7 @@ static void try_engine(unsigned int engine)
 	syscript_close(fd);
 }
 
-/* Each script of the library, and directories that it keeps open from call to call. */
+/* Each script of the library, and directories that it keeps open between calls. */
 static void try_batches(int dir)
 {
 	struct syscript_file file = { .path = (uintptr_t)"." };
@@ -77,7 +77,7 @@ static void try_batches(int dir)
 	expect(!syscript_stat_many(dir, &file, 1, 0x7ff, 0), "stat_many");
 	expect(syscript_open_read_close(dir, "comm", room, sizeof(room), NULL) > 0, "read");
 	expect(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), "a pair");
-	/* These are the program's own, and get the lowest numbers. */
+	/* These are the program's, and get the lowest numbers. */
 	expect(fds[0] == 0 && fds[1] == 1, "numbers of %d, %d", fds[0], fds[1]);
 	close(0);
 	close(1);
@@ -85,7 +85,7 @@ static void try_batches(int dir)
 	expect(!syscript_walk_open(&walk, dir, NULL, 0, error, sizeof(error)), "%s", error);
 	expect_closed("opening a walk");
 	do {
-		/* Room for one path or two, so that it stops in the middle. */
+		/* Room for one or two paths, so that it stops in the middle. */
 		n = syscript_walk_next(walk, room, 64, NULL);
 		expect_closed("a step of a walk");
 	} while (n > 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A signal at every instruction of a call: its handler calls another script, and the one
- * that it has interrupted.  This process traces a child step by step, and each step begins
- * with the signal, which waits where the library has blocked it.
+ * A signal at every instruction of a call, whose handler calls another script and the interrupted
+ * one. This process single-steps a child; each step begins with the signal, which stays pending
+ * where the library blocks it.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -87,8 +87,8 @@ static int resume(int number)
 }
 
 /*
- * Steps with a signal each, until the child stops itself.  The kernel clears the trap flag
- * for a handler, and sets it again when that returns; the next instruction traps.
+ * Steps with a signal each, until the child stops itself. The kernel clears the trap flag for a
+ * handler and sets it when the handler returns; the next instruction traps.
  */
 static int step_through(void)
 {
@@ -111,7 +111,7 @@ int main(void)
 	const char *backend = getenv("SYSCRIPT_BACKEND");
 	int status;
 
-	/* Steps need a tracer, and the scripts of a traced thread run in the process. */
+	/* Stepping needs a tracer, and a traced thread's scripts run in the process. */
 	if (backend && !strcmp(backend, "kernel"))
 		skip("scripts of a traced thread run in the process");
 	pid = fork();

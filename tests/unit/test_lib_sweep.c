@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Each system call that the library makes fails once, with each errno that it may well have,
- * at each place: the program is told that error, by its own text, or gets its result all the
- * same; and all is right again the next time.
+ * Each system call of the library fails once, with each plausible errno, at each place: the program
+ * must get that error, with its message, or its result anyway; and the next time everything must
+ * work again.
  *
- * A supervisor, which seccomp tells of the calls of a process of its own, lets all pass but
- * one.  A first process only shows how many there are.
+ * A supervisor, notified by seccomp of the calls of a child process, lets all pass except one. A
+ * first child only counts the calls.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -24,14 +24,14 @@
 #include "lib_test.h"
 
 #define WAIT_MS		60000
-/* The library makes none: what follows it counts, up to the next one. */
+/* A call that the library never makes: it marks the begin and end of the calls that count. */
 #define MARK		SYS_getpgid
 #define MARK_BEGIN	1
 #define MARK_END	2
 
 /*
- * But for those that can fail only for bad arguments, and brk(2), which returns no errno.
- * mprotect(2) may be forbidden to make memory executable.
+ * Errors to inject. Excluded are calls that fail only for bad arguments, and brk(2), which returns
+ * no errno. mprotect(2) may be forbidden to make memory executable.
  */
 static const struct {
 	int nr;
@@ -61,9 +61,9 @@ static const struct {
 #define CALLS	(sizeof(calls) / sizeof(calls[0]))
 
 /**
- * struct shared - what the process tells the supervisor
- * @listener: its descriptor for that, or less than 0 yet
- * @tries:    of @result the right one is @wanted
+ * struct shared - data from the child for the supervisor
+ * @listener: its seccomp notification descriptor, or < 0 before that
+ * @tries:    attempts; @result must be @wanted
  */
 static struct shared {
 	int listener;
@@ -101,7 +101,7 @@ static void try_batch(int n)
 	bytes = syscript_readdirplus(3, room, sizeof(room), 0, 0, NULL);
 	shared->tries[n].wanted = 1;
 	shared->tries[n].result = bytes < 0 ? bytes : bytes > 0;
-	/* It returns a number and no text. */
+	/* It returns a number without a message. */
 	if (bytes < 0)
 		snprintf(shared->tries[n].text, 512, "%s", syscript_strerror(bytes));
 }
@@ -155,8 +155,8 @@ static bool is_odd(const struct seccomp_data *data, int err)
 }
 
 /*
- * Has the call number @which between the marks fail with number @error of its errors.
- * Returns how many calls there were; their lines of the table are in @seen, of @most.
+ * Makes call number @which between the marks fail with number @error of its errors. Returns the
+ * number of calls; @seen gets their table lines, at most @most.
  */
 static int supervise(pid_t pid, int listener, int which, int error, size_t *seen, int most)
 {
@@ -214,7 +214,7 @@ static int run(void (*try)(int n), int which, int error, size_t *seen, int most,
 	listener = take_listener(pid);
 	n = supervise(pid, listener, which, error, seen, most);
 	close(listener);
-	/* It hangs, if it is still there. */
+	/* Kill it if it hangs. */
 	if (waitpid(pid, status, WNOHANG) == pid)
 		return n;
 	for (int i = 0; i < 1000 && waitpid(pid, status, WNOHANG) != pid; i++) {
@@ -226,18 +226,18 @@ static int run(void (*try)(int n), int which, int error, size_t *seen, int most,
 }
 
 /*
- * A thread that finds no memory for its stack is EAGAIN, and so is too much locked memory,
- * which is ENOMEM to programs: the texts of both name the limits.
+ * EAGAIN and ENOMEM may replace each other: a thread without memory for its stack fails with EAGAIN,
+ * and so does locking too much memory, which programs get as ENOMEM. Both messages name the limits.
  */
 static bool is_same(int told, int err)
 {
 	return told == err || (told == EAGAIN && err == ENOMEM) ||
 	       (told == ENOMEM && err == EAGAIN) ||
-	       /* Of the runtime, of which there is no text where there is but a number. */
+	       /* An error of the runtime has only a number, no message. */
 	       (told == ENOSYS && err == EACCES);
 }
 
-/* What the program is told names the error: by its number and the text of that, or in words. */
+/* The program's error names the failure: by errno and its message, or in words. */
 static bool is_told(long result, const char *text, int err)
 {
 	return result < 0 && *text &&
@@ -283,7 +283,10 @@ int main(void)
 	int wrong, fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *backend = getenv("SYSCRIPT_BACKEND");
 
-	/* There it makes too few calls to be worth it, and one that fails goes to the process. */
+	/*
+	 * The kernel backend makes too few calls to be worth it, and after a failure falls back to
+	 * the process.
+	 */
 	if (backend && !strcmp(backend, "kernel"))
 		skip("a call that fails sends the script to the process");
 	CHECK(fd == 3 || dup3(fd, 3, O_CLOEXEC) == 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Tables of programs for subsystems: what they find, forget and throw away, with threads
- * in the same sets, and with a program that fills its memory with anything.
+ * Tables of programs for subsystems: lookup, expiry and eviction, with threads in the same sets,
+ * and with a program that overwrites its memory arbitrarily.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static u8 *arena;
 static pthread_mutex_t locks[TABLE_LOCKS];
 static u64 now = 1000;
 
-/* An arena between guards, between pages that nobody may touch. */
+/* An arena with its guards, between inaccessible pages. */
 static void make_arena(void)
 {
 	size_t whole = SIZE + 2 * IMAGE_GUARD + 8192;
@@ -44,7 +44,7 @@ static struct header *make_table(u32 entries, u32 key_size, u32 value_size, u32 
 	return header;
 }
 
-/* Any mixture; tests that want collisions have @bits of it. */
+/* An arbitrary hash; tests that want collisions keep @bits of it. */
 static u32 mix(u64 key, u32 bits)
 {
 	key *= 0x9e3779b97f4a7c15;
@@ -97,7 +97,7 @@ static void finds_what_was_added(void)
 	CHECK_EQ(*value_at(operate(ADD, 7, 32, KEY)), 0);
 }
 
-/* Keys of one hash, more than a set has places for: the least used goes. */
+/* Keys of equal hash, more than a set has entries: the least recently used is evicted. */
 static void evicts_the_oldest(void)
 {
 	struct header *header = make_table(64, 8, 16, 0);
@@ -130,7 +130,7 @@ static void forgets_with_age(void)
 	CHECK_EQ(*value_at(operate(FIND, 1, 32, KEY)), 11);
 	CHECK_EQ(operate(FIND, 2, 32, KEY), 0);
 	CHECK_EQ(operate(DELETE, 2, 32, KEY), 0);
-	/* Another CPU is a tick behind. */
+	/* Another CPU's clock is a tick behind. */
 	now -= 4;
 	CHECK_EQ(*value_at(operate(FIND, 1, 32, KEY)), 11);
 	now += 1000;
@@ -171,7 +171,7 @@ static void refuses_what_is_no_table(void)
 #define ROUNDS	20000
 #define KEYS	48
 
-/* As a rate limiter counts: no addition is lost, and no key has two entries. */
+/* Like a rate limiter: no increment is lost, and no key has two entries. */
 static void *count(void *arg)
 {
 	u64 at = KEY + 64 * (u64)arg;
@@ -195,7 +195,7 @@ static void run(void *(*of)(void *), u64 n)
 static atomic_uint arrived;
 static u64 got[2][8];
 
-/* Of two threads, as close to each other as can be. */
+/* Makes two threads start as simultaneously as possible. */
 static void meet(u32 n)
 {
 	atomic_fetch_add(&arrived, 1);
@@ -204,7 +204,7 @@ static void meet(u32 n)
 			sched_yield();
 }
 
-/* Two that add the same keys at once get the same entries. */
+/* Two threads that add the same keys at once get the same entries. */
 static void *add_same(void *arg)
 {
 	u64 self = (u64)arg;
@@ -243,7 +243,7 @@ static void counts_on_all_cpus(void)
 static atomic_bool stop;
 static atomic_uint opened;
 
-/* A program that writes anything anywhere, its tables' headers above all. */
+/* A program that writes anywhere, most often to its tables' headers. */
 static void *scribble(void *arg)
 {
 	static const u32 likely[] = { 8, 64, 1024, 1U << 31, 1, 65, ~0U, 0 };

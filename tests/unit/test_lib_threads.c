@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Threads: turns on one script, scripts side by side, signals, fork. */
+/* Threads: calls of one script in turn, scripts in parallel, signals, fork. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ static void *call_blocking(void *arg)
 	return (void *)lua_syscall(*(int *)arg, 1, 200);
 }
 
-/* The script lives until the call is over. */
+/* The script lives until the call returns. */
 static void close_during_call(void)
 {
 	int fd = load("function run(ms) syscall.poll(0, 0, ms) return 5 end"), copy = fd;
@@ -102,7 +102,7 @@ static void on_signal(int sig)
 		signal_ret = lua_syscall(signal_fd, 0);
 }
 
-/* No thread of the library takes the program's signals. */
+/* No thread of the library handles the program's signals. */
 static void signals_are_ours(void)
 {
 	struct timespec soon = { 0, 100000000 };
@@ -123,7 +123,7 @@ static void signals_are_ours(void)
 	close(fd);
 }
 
-/* What a handler asks of the script that it interrupts cannot wait for it. */
+/* A handler's call of the script that it interrupts cannot wait for it. */
 static void call_from_handler(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -226,7 +226,7 @@ static void fork_beside_registrations(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* The threads of this process, but for the caller. */
+/* The number of threads of this process, without the caller. */
 static int count_others(char *last)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -255,7 +255,7 @@ static bool has_line(const char *path, const char *line)
 	return strstr(text, line);
 }
 
-/* What the library's thread could do, if there is one, and that it goes with the scripts. */
+/* Privileges of the library's thread, if there is one, and that it ends with the scripts. */
 static void rights(bool may_unshare)
 {
 	bool confined = getenv("SYSCRIPT_ENGINE") && !strcmp(getenv("SYSCRIPT_ENGINE"), "confined");
@@ -268,7 +268,7 @@ static void rights(bool may_unshare)
 	CHECK_EQ(count_others(status), confined ? 0 : 1);
 	if (!confined) {
 		usleep(50000);
-		/* CAP_SETUID and CAP_SETGID, if it had them: see ids_change(). */
+		/* Only CAP_SETUID and CAP_SETGID, if the process had them: see ids_change(). */
 		CHECK(has_line(status, geteuid() ? "\nCapPrm:\t0000000000000000\n" :
 						   "\nCapPrm:\t00000000000000c0\n"));
 		CHECK(has_line(status, geteuid() ? "\nCapEff:\t0000000000000000\n" :
@@ -282,7 +282,7 @@ static void rights(bool may_unshare)
 	CHECK_EQ(unshare(CLONE_NEWUSER) == 0, may_unshare);
 }
 
-/* A program of root's that becomes another user's does so in the library's threads, too. */
+/* When root's program changes its user ID, the library's threads change it, too. */
 static void ids_change(void)
 {
 	pid_t child = geteuid() ? -1 : fork();
@@ -317,7 +317,7 @@ static int in_child(bool may_unshare, bool asks)
 	return status;
 }
 
-/* A limit hits only the script that is over it. */
+/* A limit ends only the script that exceeds it. */
 static void *spin(void *arg)
 {
 	(void)arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What programs read of their view: never less than they do. */
+/* The fields of their view that programs read: the analysis never misses one. */
 #include "../../lib/programs/view_fields.c"
 #include "lib_test.h"
 
@@ -18,7 +18,7 @@
 #define LOCAL(over)	{ INSN_JMP | INSN_CALL, 0, INSN_LOCAL, 0, over }
 #define EXIT		{ INSN_JMP | INSN_EXIT, 0, 0, 0, 0 }
 
-/* Of the view's words. */
+/* Word @n of the view. */
 #define WORD(n)		(1ULL << (n))
 #define FROM(n)		(~0ULL << (n))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* syscript_walk_*() compared with nftw(3), on trees that are wide, deep, odd, changing. */
+/* syscript_walk_*() compared with nftw(3), on trees that are wide, deep, odd, or changing. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -145,7 +145,7 @@ static void test_functions(void)
 	CHECK(sums_of("/", "prune = function() return true end", SYSCRIPT_WALK_XDEV).entries > 3);
 }
 
-/* Each path once, all of them, whatever room there is for them at a time. */
+/* Each path exactly once, whatever the size of the buffer. */
 static void test_paths(const char *dir, const char *functions, size_t size)
 {
 	struct syscript_walk *walk = walk_of(dir, functions, 0);
@@ -207,7 +207,7 @@ static void test_errors(void)
 	CHECK(syscript_walk_next(walk, error, sizeof(error), NULL) > 0);
 	syscript_walk_close(walk);
 	syscript_walk_close(NULL);
-	/* Given up in the middle. */
+	/* Abandoned in the middle. */
 	walk = walk_of("deep", NULL, 0);
 	CHECK(syscript_walk_next(walk, error, sizeof(error), NULL) > 0);
 	CHECK(descriptors() > before);
@@ -215,7 +215,7 @@ static void test_errors(void)
 	CHECK_EQ(descriptors(), before);
 }
 
-/* The same functions on another tree, with what they have counted. */
+/* The same functions on another tree, keeping their counters. */
 static void test_restart(void)
 {
 	struct syscript_walk_sums sums, wide = sums_of("wide", SIZES, 0);
@@ -230,7 +230,7 @@ static void test_restart(void)
 	CHECK_EQ(syscript_walk_restart(walk, -1), -EBADF);
 	CHECK_EQ(syscript_walk_next(walk, NULL, 0, &sums), 0);
 	CHECK_EQ(sums.entries, n);
-	/* With paths, given up in the middle, and from the start again. */
+	/* With paths, abandoned in the middle, then restarted. */
 	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
 	CHECK(syscript_walk_next(walk, paths, sizeof(paths), NULL) > 0);
 	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
@@ -255,7 +255,7 @@ static void test_restart(void)
 	CHECK_EQ(descriptors(), before);
 }
 
-/* Without functions: given up, in another tree, in a child, and once levels were moved. */
+/* Without functions: abandoned, on another tree, in a child, and with levels moved. */
 static void test_entries(void)
 {
 	int before = descriptors(), deep = open("deep", O_RDONLY | O_DIRECTORY), status;
@@ -277,7 +277,9 @@ static void test_entries(void)
 	CHECK_EQ(syscript_walk_restart(walk, deep), 0);
 	for (int i = 0; i < 60; i++)
 		CHECK(syscript_walk_next(walk, paths, sizeof(paths), NULL) > 0);
-	/* Its ".." is another directory now, so those above are not found again, but the top. */
+	/*
+	 * Its ".." is another directory now: its old ancestors are not found again, except the top.
+	 */
 	CHECK(!rename("deep/d/d/d", "moved"));
 	while (syscript_walk_next(walk, paths, sizeof(paths), &sums) > 0)
 		;
@@ -322,7 +324,7 @@ static void test_tokens(void)
 	syscript_close(script);
 }
 
-/* Another process is at work in the tree. */
+/* Another process changes the tree. */
 static void disturb(void)
 {
 	char from[64], to[64];
@@ -364,9 +366,9 @@ static void test_locked(void)
 	CHECK(!chmod("wide/dir 5", 0));
 	CHECK(!chmod("wide/dir 6", 0400));
 	sums = sums_of("wide", SIZES, 0);
-	/* One that cannot be read, one of whose files nothing can be known. */
+	/* One directory cannot be read; in another, no file's attributes can. */
 	CHECK_EQ(sums.errors, 1 + 6 * 30);
-	/* Names and types can be read of the latter, and its four directories not entered. */
+	/* The latter's names and types can be read, but its four directories not entered. */
 	CHECK_EQ(sums_of("wide", NULL, 0).errors, 1 + 4);
 	CHECK(!chmod("wide/dir 5", 0755));
 	CHECK(!chmod("wide/dir 6", 0755));

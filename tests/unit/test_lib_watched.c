@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Watchers: a seccomp filter decides on the calls of scripts where they are; whom
- * the kernel cannot ask about a call moves scripts to user space.
+ * Observers: a seccomp filter decides on a script's calls in the kernel; an observer that the
+ * kernel cannot consult makes scripts move to user space.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -46,7 +46,7 @@ static void call(int fd, int64_t n, int64_t ppid, int64_t uid)
 
 static int called, fresh, where;
 
-/* The filter is asked in either backend. */
+/* The filter is consulted in either backend. */
 static void test_filter(void)
 {
 	int later;
@@ -66,7 +66,7 @@ static void emulate_getuid(int sig, siginfo_t *info, void *context)
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = EMULATED;
 }
 
-/* A handler emulates the call from the registers: that is for user space. */
+/* A SIGSYS handler emulates the call from the registers, which only works in user space. */
 static void test_handler(void)
 {
 	struct sigaction action = { .sa_sigaction = emulate_getuid, .sa_flags = SA_SIGINFO };
@@ -86,7 +86,7 @@ static void test_handler(void)
 	syscript_close(last);
 }
 
-/* System call user dispatch watches the thread: the kernel runs no script for it. */
+/* Under system call user dispatch the kernel runs no scripts for the thread. */
 static void test_dispatch(void)
 {
 	static char allow = SYSCALL_DISPATCH_FILTER_ALLOW;
@@ -95,12 +95,12 @@ static void test_dispatch(void)
 	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &allow))
 		skip("no system call user dispatch here");
 
-	/* Never called: it starts afresh, at the same number. */
+	/* Never called before: it starts afresh, under the same number. */
 	call(fresh, 1, -EPERM, EMULATED);
 	CHECK_EQ(syscript_backend(fresh), SYSCRIPT_BACKEND_USER);
 	call(fresh, 2, -EPERM, EMULATED);
 
-	/* Called: in the kernel its state would be lost, which must not go unseen. */
+	/* Called before: its state in the kernel would be lost, which must be reported. */
 	if (where == SYSCRIPT_BACKEND_KERNEL)
 		CHECK_EQ(syscript_call(called, 0, NULL, 3, results), -EOPNOTSUPP);
 	else
@@ -110,7 +110,7 @@ static void test_dispatch(void)
 
 int main(void)
 {
-	/* Who insists on the kernel is not moved. */
+	/* A program that insists on the kernel is not moved. */
 	if (getenv("SYSCRIPT_BACKEND") && !strcmp(getenv("SYSCRIPT_BACKEND"), "kernel"))
 		setenv("SYSCRIPT_BACKEND", "auto", 1);
 	called = load(source);

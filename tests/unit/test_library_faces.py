@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The library's calls: its headers describe them, and all that repeats them says the same.
+"""The library's calls: its headers describe them, and every other place agrees.
 
-A call that is added has a prototype in a header of lib/.  This says what else it needs.
+A new call has a prototype in a header of lib/. This test names the other places to update.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Functions that the library has compiled for the confined engine do as the interpreter."""
+"""Functions compiled for the confined engine behave as when interpreted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conftest import ROOT
 from runner import CONFINED_CORPUS, CONFINED_LIMITS, confined_lua, here, outcome
 
 RUN = [*confined_lua("user"), *CONFINED_LIMITS]
-# Every allocation looks whether there is something to collect, and there always is.
+# A collector that has work at every allocation.
 STRESS = 'collectgarbage("setpause", 0) collectgarbage("setstepmul", 100000000) '
 
 
@@ -30,7 +30,7 @@ def run(
 def both(
     text: str, *options: str, arguments: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """What it does compiled, which is what it does interpreted."""
+    """The output of the compiled script, which must equal the interpreter's."""
     compiled, interpreted = (run(text, how, *options, arguments=arguments) for how in (True, False))
     assert (compiled.returncode, compiled.stdout, compiled.stderr) == (
         interpreted.returncode,
@@ -51,7 +51,7 @@ def test_random_programs(first: int, stress: str) -> None:
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_corpus_interpreted(script, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tests/unit/test_lua_runtime.py has it compiled."""
+    """tests/unit/test_lua_runtime.py runs the corpus compiled."""
     compiled = outcome(here, [*RUN, str(script)])
     monkeypatch.setenv("SYSCRIPT_LUA_COMPILE", "no")
     assert outcome(here, [*RUN, str(script)]) == compiled
@@ -66,7 +66,7 @@ def test_is_compiled() -> None:
     assert mcode(text, True) > mcode(text, False)
 
 
-# By whom an upvalue is assigned to: n, which run() reads, before and after change().
+# Code that assigns to an upvalue n, which run() reads before and after change().
 ASSIGNS = {
     "a function": "local function change() n = n + 1 end",
     "one in it": "local function change() (function() n = n + 1 end)() end",
@@ -82,7 +82,7 @@ ASSIGNS = {
 
 
 def test_registers_after_a_concatenation() -> None:
-    """Above its operands a metamethod has had its frame."""
+    """The frame of a metamethod call lies above the operands."""
     text = """
     local meta = { __concat = function(a, b) return b end }
     local function show(...) print(...) end
@@ -185,7 +185,7 @@ SMALL_CALLS = (
 @pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
 @pytest.mark.parametrize("call", SMALL_CALLS)
 def test_small_functions(call: str, stress: str) -> None:
-    """Their code takes the place of calls, but for slow paths: those have their frames."""
+    """They are inlined, except slow paths, which have frames of their own."""
     text = f"""
     local function once(v) local a, b, c, d = {call} return a, b, c, d end
     local function often(v) local s = 0 for i = 1, 3 do s = {call} end return s, count end
@@ -226,7 +226,7 @@ def test_small_functions_that_yield() -> None:
 
 
 def test_small_functions_that_overflow() -> None:
-    """Their results are integers, until one is not."""
+    """Their results are integers until one overflows."""
     text = """
     local function twice(i) return i * 2 end
     local function is_large(i) if i > 2 ^ 51 - 3 then return i + i end return i end
@@ -255,7 +255,7 @@ def test_small_functions_take_the_place_of_calls() -> None:
     assert mcode(text % called, True) > mcode(text % inline, True) + 2000
 
 
-# A sum of what is passed to it, as there is more than can be printed.
+# COLLECT sums what is passed to it, as there is more than can be printed.
 COLLECT = """
 local sum, count = 0, 0
 local function collect(...)
@@ -268,7 +268,7 @@ local function collect(...)
 end
 local function report(n, a) print(n, type(a), count, sum) sum, count = 0, 0 end
 """
-# What operands that are known meet: all kinds of numbers, and others.
+# Values combined with known operands: all kinds of numbers, and others.
 OTHERS = """
 local others = { 0, 1, -1, 7, 8, 2 ^ 31, -2 ^ 31 - 1, 2 ^ 50, -2 ^ 51, 0.5, -0, 0 / 0, "8", false,
   setmetatable({}, { __eq = function() return true end, __lt = function() return true end }) }
@@ -278,7 +278,7 @@ KNOWN = ("0", "1", "-1", "8", "2048", "-2049", "2 ^ 31 - 1", "-2 ^ 31", "2 ^ 51 
 
 @pytest.mark.parametrize("form", ["K", "local k = K", "upvalue"])
 def test_operands_that_are_known(form: str) -> None:
-    """On either side, of arithmetic, comparisons and loops, next to all kinds of others."""
+    """On either side of arithmetic, comparisons and loops, with all kinds of other values."""
     text = [COLLECT, OTHERS]
     for n, value in enumerate(KNOWN):
         k = f"({value})" if form == "K" else "k"
@@ -309,7 +309,7 @@ def test_operands_that_are_known(form: str) -> None:
 
 
 def test_numbers_of_results() -> None:
-    """As many as there are, where the caller wants fewer, more, or all of them."""
+    """The actual number of results, where the caller wants fewer, more, or all of them."""
     functions = "".join(
         f"function all.f{n}(a, b) {'a, b = b, a' if n % 2 else ''} return {values} end\n"
         for n, values in enumerate(("", "a", "a, b", "b, a, 7", "a, nil, b, 'x'", "1, 2, b, 4, a"))
@@ -342,7 +342,7 @@ def test_numbers_of_results() -> None:
 
 
 def test_tests_of_what_is_known() -> None:
-    """Code that cannot be reached is not there; what can be, is."""
+    """Unreachable code is removed; reachable code stays."""
     text = """
     local off, on, no, zero = nil, { 0 }, false, 0
     local changed
@@ -374,7 +374,7 @@ def test_tests_of_what_is_known() -> None:
 
 
 def test_results_of_system_calls() -> None:
-    """Numbers of bytes are integers, also where the runtime makes the call."""
+    """Byte counts are integers, also if the runtime makes the call."""
     text = """
     local write, close, getpid, lseek = syscall.write, syscall.close, syscall.getpid, syscall.lseek
     local abs = math.abs
@@ -392,7 +392,7 @@ def test_results_of_system_calls() -> None:
 
 
 def test_memory_is_written() -> None:
-    """By values that fit or do not, of each kind, near both ends of what may be written."""
+    """With values that fit or not, of each kind, near both ends of the writable range."""
     kinds = [sign + size for sign in "iub" for size in "1248" if sign + size != "b1"]
     pokes = "".join(
         f"function all.{kind}(b, v, n) poke(b + n % 2, '{kind}', v)"
@@ -435,7 +435,7 @@ def test_memory_is_written() -> None:
 
 
 def test_overflow_goes_on_interpreted() -> None:
-    """Overflow of integers in compiled code, in the middle of loops and calls."""
+    """Integers overflow in compiled code, in the middle of loops and calls."""
     text = """
     local function double(n) return n + n end
     function run()
@@ -470,7 +470,7 @@ end
 
 
 def test_deep_recursion() -> None:
-    """Recursion ends in a Lua error, which can be caught, before the stacks are full."""
+    """Recursion ends in a Lua error, which can be caught, before the stacks overflow."""
     done = both(DEEP, "--memory-limit", "8M")
     assert done.returncode == 0, done.stderr
     assert "5000\tend\tpong\nfalse\tstdin:3: stack overflow" in done.stdout
@@ -501,7 +501,7 @@ end
 """
 
 
-# Loops that only look at things: what they leave when they are left, of each kind.
+# Read-only loops: the values that they leave at each kind of exit.
 LOOPS = {
     "the counter": "local a for i = 1, 3 do a = i end print(a)",
     "the counter, and a break": "local a"
@@ -558,8 +558,8 @@ def test_loops_that_look(what: str, stress: str) -> None:
     """)
 
 
-# The same with arguments of all kinds: arrays t and u, of which others lie before and after
-# them, from a to b, and s.
+# The same with arguments of all kinds: arrays t and u with others before and after them, from a to
+# b, and s.
 LOOPS_OVER = {
     "sum": "for i = a, b do s = s + t[i] end return s",
     "differences": "local n = 9 for i = a, b do s = t[i] - s n = 3 - i + n end return s, n",
@@ -751,7 +751,7 @@ def test_loops_over_all_kinds(what: str) -> None:
 
 
 SCRIPTS = sorted((ROOT / "scripts").glob("*.lua"))
-# Of machine code, which each account is sure to get.
+# Machine code that each account is guaranteed.
 GUARANTEED = 64 << 10
 
 
@@ -766,7 +766,7 @@ def test_what_run_cannot_reach_is_not_compiled() -> None:
     assert mcode(f"{unused} unused(3) {used}", True) == mcode(used, True)
 
 
-# Ways to functions, some of which the compiler does not find.
+# Ways to reach functions, some of which the compiler does not find.
 WAYS = {
     "a variable": "local function f(n) return n + 1 end function run() print(f(1)) end",
     "a field": "local t = { f = function(n) return n + 1 end } function run() print(t.f(1)) end",
@@ -817,7 +817,7 @@ ERRORS = [
 
 @pytest.mark.parametrize("code", ERRORS)
 def test_errors(code: str) -> None:
-    """With their lines, and the names that are at fault."""
+    """Errors with their lines, and the names at fault."""
     both(f"function run()\n\n{code}\nend")
     both(f"local function f()\n{code}\nend\nfunction run() f() end")
 
@@ -828,7 +828,7 @@ def test_a_step_of_zero_never_ends() -> None:
 
 
 def test_functions_are_replaced() -> None:
-    """Expectations from compile time are checked at each use."""
+    """Assumptions of the compiler are checked at each use."""
     text = """
     local getppid, peek, add = syscall.getppid, util.peek, function(a, b) return a + b end
     local b = util.buffer(8)
@@ -862,7 +862,7 @@ def test_limits(code: str) -> None:
 
 
 def test_memory_is_exhausted_anywhere() -> None:
-    """With less and less of it, at each place that allocates."""
+    """With less and less memory, failing at each place that allocates."""
     text = """
     local function f(n)
       local t = {}

@@ -2,8 +2,8 @@
 """Every function of Lua's libraries over a grid of arguments, on both engines.
 
 Each call has the same results, or the same error, on LuaJIT, and on the confined engine,
-compiled and interpreted.  What differs for good is in syscript(7), "Differences between the
-engines", and left out by tests/confined/grid.lua.
+compiled and interpreted. Intended differences are in syscript(7), "Differences between the
+engines", and excluded by tests/confined/grid.lua.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runner import COMMAND, CORPUS_LIMITS
 
 GRID = ROOT / "tests" / "confined" / "grid.lua"
 LINE = re.compile(r"^\d+ ([\w.]+) (\d+)$", re.MULTILINE)
-# What runs, and whether the confined engine's functions are compiled.
+# Engines, and whether the confined engine's functions are compiled.
 MODES = {
     "luajit": (["luajit", "--no-jit"], "yes"),
     "compiled": (["confined"], "yes"),
@@ -42,7 +42,7 @@ def run(mode: str, function: int) -> str:
 
 @pytest.fixture(scope="module")
 def sums() -> dict[str, dict[str, str]]:
-    """By mode and function: a sum of what all calls said."""
+    """By mode and function: a checksum over all calls."""
     return {mode: dict(LINE.findall(run(mode, 0))) for mode in MODES}
 
 
@@ -63,6 +63,6 @@ def test_libraries_have_the_same_functions(sums: dict[str, dict[str, str]]) -> N
 def test_each_call_does_the_same(sums: dict[str, dict[str, str]], mode: str) -> None:
     names = list(sums["luajit"])
     others = [name for name in names if sums[mode].get(name) != sums["luajit"][name]]
-    # One or two of each tell what is wrong.
+    # One or two of each suffice to show the difference.
     told = [line for name in others for line in differences(names.index(name) + 1, mode)[:2]]
     assert not others, "\n".join(told)

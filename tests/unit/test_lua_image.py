@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which lua.image the library runs: the installed one, or one that is named, and only if
-nobody but root and the caller can have written it.
+"""Which lua.image the library uses: the installed one, or a named one, and only if none but root
 
-What is installed is installed in a mount namespace, at the place that this tree is built for.
+and the caller can have written it.
+
+Installing happens in a mount namespace, at the path that this tree is built for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(shell: str, command: Path | str, named: Path | None = None, *wrap: str) -> Done:
-    """The command, after @shell has changed what is installed."""
+    """Runs the command after @shell has changed what is installed."""
     env = {**os.environ, "IMAGE": str(IMAGE)}
     env.pop("SYSCRIPT_LUA_IMAGE", None)
     if named:
@@ -48,7 +49,7 @@ def ran(done: Done) -> bool:
 
 def test_installed() -> None:
     assert ran(run("", BUILD / "syscript"))
-    # A link leads to what is looked at.
+    # The target of a link is checked.
     assert ran(run(f'ln -sf "$IMAGE" {INSTALLED}', BUILD / "syscript"))
 
 
@@ -74,7 +75,7 @@ def test_refused(shell: str, why: str) -> None:
 
 
 def plant(directory: Path) -> list[Path]:
-    """Puts it where a library might look next to a program in @directory, and must not."""
+    """Puts it where a library might look, next to a program in @directory, but must not."""
     around = ("", "lib/", "syscript/", "lib/syscript/", "../", "../lib/", "../lib/syscript/")
     places = [f"{a}{b}lua.image" for a in around for b in ("", "lua-runtime/")]
     planted = [directory / place for place in [*places, "../lua-runtime/lua.image"]]
@@ -85,7 +86,7 @@ def plant(directory: Path) -> list[Path]:
 
 
 def test_nothing_next_to_the_program(tmp_path: Path) -> None:
-    """A private directory, in one that others may write to."""
+    """A private directory inside one that others may write to."""
     private = tmp_path / "open" / "private"
     private.mkdir(parents=True)
     shutil.copy(BUILD / "syscript", private / "program")
@@ -118,7 +119,7 @@ def test_nothing_next_to_the_library(tmp_path: Path) -> None:
 
 
 def test_named(tmp_path: Path) -> None:
-    """By whoever starts the program, and looked at in the same way."""
+    """Named by the user who starts the program, and checked in the same way."""
     named = tmp_path / "lua.image"
     shutil.copy(IMAGE, named)
     assert ran(run(f"rm {INSTALLED}", BUILD / "syscript", named))
@@ -129,7 +130,7 @@ def test_named(tmp_path: Path) -> None:
 
 
 def test_in_a_user_namespace() -> None:
-    """In a namespace where root's files belong to no known user."""
+    """In a namespace where root's files belong to an unmapped user."""
     inside = ["unshare", "--user", "--map-user=1234"]
     assert ran(run("", BUILD / "syscript", None, *inside))
     assert not ran(run(f"chmod o+w {INSTALLED}", BUILD / "syscript", None, *inside))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Lua in the confined engine, which runs in this process; tests/vm has it in the kernel."""
+"""Lua on the confined engine in this process; tests/vm has it in the kernel."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_does_as_luajit(script: Path) -> None:
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_next_scripts_do_the_same(script: Path) -> None:
-    """Those of a process begin with a copy of the first one's memory, if their limit is its."""
+    """Later scripts begin with a copy of the first one's memory, if their limit is the same."""
     library, seen = Library(), []
     options = {"engine": 0x101, "backend": 2}
     first, _ = library.register(b"function run() end", memory=8 << 20, **options)
@@ -87,13 +87,13 @@ print(times[#times] / times[1])
 
 
 def test_names_that_end_differently() -> None:
-    """The last characters are as good as others to tell names apart in tables."""
+    """Hashing must use the last characters of names, too."""
     done = run("--memory-limit", "8M", "--time-limit", "10s", "-e", NAMES)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 2.3
 
 
-# One lowers its priority, and has no limit here but its CPU time: it takes for ever.
+# One script lowers its priority, and is only limited by CPU time here: it takes for ever.
 MODE = CONFINED["user"]
 HOSTILE = [a for a in map(Attack.read, ATTACKS) if a.suits(MODE) and a.path.stem != "scheduling"]
 
@@ -116,7 +116,7 @@ DEEP = ROOT / "tests" / "confined" / "deep.lua"
 @pytest.mark.parametrize("compiled", ["yes", "no"])
 @pytest.mark.parametrize("depth", [50, 2001, 0])
 def test_recursion_through_c(depth: int, compiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every kind, as deep as Lua's stack is, and beyond; the library promises 2,000."""
+    """Every kind, as deep as Lua's stack allows, and beyond; the library promises 2,000."""
     monkeypatch.setenv("SYSCRIPT_LUA_COMPILE", compiled)
     done = run(*CORPUS_LIMITS, DEEP, depth)
     assert (done.returncode, done.stderr) == (0, "")
@@ -131,7 +131,7 @@ GROWING = {
 }
 
 
-# On LuaJIT a tail call that grows takes seconds.
+# On LuaJIT a growing tail call takes seconds.
 ENDLESS = [
     *(("confined", how, memory) for how in GROWING for memory in ("1M", "8M")),
     *(("luajit", how, "1M") for how in GROWING if how != "tail-called"),
@@ -140,7 +140,7 @@ ENDLESS = [
 
 @pytest.mark.parametrize(("engine", "how", "memory"), ENDLESS)
 def test_endless_recursion(engine: str, how: str, memory: str) -> None:
-    """The stack overflows before the memory or the time ends, and the script goes on."""
+    """The stack overflows before memory or time ends, and the script goes on."""
     code = f"""
         local function grow() {GROWING[how]} end
         for _ = 1, 2 do
@@ -194,7 +194,7 @@ def test_errors(code: str) -> None:
     assert done.stderr.startswith(ERRORS[code])
 
 
-# Ends in line 4, or 4 and 5: functions that are compiled, of C, of coroutines, of the top level.
+# Ends in line 4, or 4 and 5: in compiled functions, C functions, coroutines, at top level.
 ENDED = {
     "a loop": "\n\n\nwhile true do end",
     "a counted loop": "local n = 0\n\n\nfor i = 1, 2 ^ 50 do n = n + i end\nreturn n",
@@ -212,7 +212,7 @@ ENDED = {
 }
 
 
-# Registering has a limit of its own, 1 s.
+# Registering has its own limit, 1 s.
 @pytest.mark.parametrize(
     ("how", "compiled"),
     [*((how, compiled) for how in ENDED for compiled in ("yes", "no")), ("C", "at load")],
@@ -233,7 +233,7 @@ def test_no_function_run(tmp_path: Path) -> None:
 
 
 def test_memory_limit_is_exact() -> None:
-    """Buffers of arguments are not part of it; a larger limit is a larger arena."""
+    """Argument buffers do not count; a larger limit makes a larger arena."""
     code = "local n = 0 while pcall(util.buffer, 8192) do n = n + 1 end return n"
     small, large = (int(run("--memory-limit", size, "-e", code).stdout) for size in ("1M", "8M"))
     assert 64 <= small < 128 and small + 800 <= large < 1024
@@ -251,7 +251,7 @@ SCRIPTS = sorted((ROOT / "scripts").glob("*.lua"))
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_scripts_load(script: Path) -> None:
-    """All of the ready ones, with the limits that they have anyway."""
+    """All scripts of the library, with default limits."""
     source = script.read_text().replace("function run(", "function _(")
     done = run("-", input=f"{source}\nfunction run() return 42 end")
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
@@ -310,7 +310,7 @@ end
 
 
 def test_batches_fail_as_luajits() -> None:
-    """The same results and texts."""
+    """The same results and messages."""
     confined = run(*CONFINED_LIMITS, "-e", WRONG)
     command = [COMMAND, "run", "--backend", "user", "--engine", "luajit", *CONFINED_LIMITS]
     luajit = subprocess.run([*command, "-e", WRONG], capture_output=True, text=True)
@@ -327,12 +327,12 @@ function run() return util.peek(large + 65528, "u8"), net.recv(-1, messages) end
 
 
 def test_compiled_functions_keep_what_was_there() -> None:
-    """The script has been loaded by one engine, and another runs its compiled functions."""
+    """One engine loads the script, and another runs its compiled functions."""
     assert run("-", input=KEPT).stdout == f"42\t{-errno.EBADF}\n"
 
 
 def test_messages_are_collected() -> None:
-    """64 imports can exist at once; garbage makes room for new ones."""
+    """64 imports can exist at once; collecting garbage makes room."""
     code = "local b = util.buffer(64) for _ = 1, 1000 do net.messages(b, 1) end"
     assert run("-e", code).returncode == 0
     code = "local b, t = util.buffer(64), {} for i = 1, 65 do t[i] = net.messages(b, 1) end"
@@ -363,7 +363,7 @@ def test_counters() -> None:
 
 
 def test_many_small_scripts() -> None:
-    """As many as the default limits promise, each with a state of its own."""
+    """As many as the default limits promise, each with its own state."""
     command = [sys.executable, ROOT / "tests" / "confined" / "small_scripts.py", "256", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     inside, kib = map(int, done.stdout.split())
@@ -384,14 +384,14 @@ def test_goes_on_after_the_wall_limit(
 
 
 def test_time_in_system_calls_is_none_of_the_scripts() -> None:
-    """System calls take some 300 ms, and do not count in a script's limit of 100 ms."""
+    """System calls take about 300 ms, which do not count against the script's 100 ms."""
     code = "local b = util.buffer(2 ^ 18) for _ = 1, 500 do syscall.getrandom(b, 2 ^ 18, 0) end"
     done = run("--info", "--time-limit", "100ms", "-e", code)
     assert done.returncode == 0, done.stderr
 
 
 def test_output_waits_to_be_read() -> None:
-    """Like LuaJIT's: it is the library's caller who prints it, and it is cut."""
+    """As with LuaJIT, the library's caller prints the output, and it is truncated."""
     done = run("-e", "for i = 1, 4000 do print(i) end")
     assert done.returncode == 0
     assert done.stdout.startswith("1\n2\n") and "[output cut here: 16 KiB" in done.stdout
@@ -418,7 +418,7 @@ def test_wrong_choice(name: str) -> None:
 
 @pytest.mark.parametrize("engine", ["auto", "luajit", "confined"])
 def test_engine_of_the_environment(engine: str) -> None:
-    """Left to itself it is LuaJIT: the other one interprets."""
+    """SYSCRIPT_ENGINE selects the engine; "auto" is LuaJIT, since the other one interprets."""
     env = os.environ | {"SYSCRIPT_ENGINE": engine, "SYSCRIPT_BACKEND": "user"}
     code = "print(tostring(print):find('builtin') and 'luajit' or 'confined')"
     command = [COMMAND, "run", "-e", code]
@@ -434,7 +434,7 @@ with syscript.Script("local n = 40 function run(a) n = n + a print(n) return n e
 
 
 def test_bindings_have_it() -> None:
-    """For a program that knows nothing about engines."""
+    """For a program that is unaware of engines."""
     env = os.environ | {
         "SYSCRIPT_ENGINE": "confined",
         "SYSCRIPT_BACKEND": "user",
@@ -447,7 +447,7 @@ def test_bindings_have_it() -> None:
 
 
 def test_is_compiled_only() -> None:
-    """SYSCRIPT_CHECK: what a script does when it is loaded does not happen."""
+    """SYSCRIPT_CHECK: the script's top level is not executed."""
     library = ctypes.CDLL("build/libsyscript.so")
 
     def check(source: bytes) -> tuple[int, bytes]:
@@ -463,11 +463,11 @@ def test_is_compiled_only() -> None:
 
 
 def test_code_fits_its_room() -> None:
-    """An account's own slot (engine/confined/kernel/room.h), whatever others hold."""
+    """An account's guaranteed slot (engine/confined/kernel/room.h), whatever others hold."""
     file = (BUILD / "lua-runtime" / "lua.image").read_bytes()
     offset, n = struct.unpack_from("<II", file, 8)
     image = bytearray(file[offset : offset + n])
-    # As its host fills it in: an arena of 4 MiB.
+    # As its host sets it: an arena of 4 MiB.
     struct.pack_into("<H", image, 20, 22)
     slots = (ROOT / "engine/confined/kernel/room.h").read_text()
     pages = int(re.search(r"(\d+) pages, \d+ KiB, for longer ones", slots)[1])
@@ -475,5 +475,5 @@ def test_code_fits_its_room() -> None:
     assert f".pages = {pages}," in source
     with Machine(bytes(image), key=0x5BD1E995A7C15F39) as machine:
         _, code = machine.code()
-    # Where the kernel has return thunks, a return takes four bytes more.
+    # On kernels with return thunks, a return takes four bytes more.
     assert len(code) + 4 * code.count(0xC3) <= pages * 4096

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Text work in functions that the library has compiled for the confined engine."""
+"""String functions in code compiled for the confined engine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ local function show(when, ok, ...)
   end
 end
 """
-# What a script may do to the libraries while it runs: what is called then is another function.
+# Changes that a script may make to the libraries: afterwards another function is called.
 CHANGES = {
     "a function": "string.byte = function() return 7 end",
     "of strings": "string.match = function(s, p) return s, p end",
@@ -133,7 +133,7 @@ def test_keys_that_are_texts() -> None:
 
 
 def test_results_of_calls_as_arguments_and_returned() -> None:
-    """As many as there are: tonumber(s:match(p)), return s:match(p)."""
+    """The actual number of results: tonumber(s:match(p)), return s:match(p)."""
     text = """
     local text, object = "name:12|c", { match = function(_, p) return p, 2, 3 end }
     local function one(s) return s:match("%d+") end
@@ -174,7 +174,7 @@ def test_results_of_calls_as_arguments_and_returned() -> None:
 
 
 def test_strings_made_of_parts() -> None:
-    """The buffer's end, and what is left to Lua: other values, functions, metatables."""
+    """The buffer's end, and cases left to Lua: other values, functions, metatables."""
     text = """
     local meta = setmetatable({}, {
       __concat = function(a, b) return "joined" end, __tostring = function() return "said" end,
@@ -231,7 +231,7 @@ def test_strings_made_of_parts() -> None:
 
 
 def test_text_of_memory() -> None:
-    """In the arena, outside of it, and where there is none."""
+    """Memory in the arena, outside it, and unmapped."""
     text = """
     local str_in, str_out = util.str_in, util.str_out
     local near, far, room = util.buffer(4096), util.buffer(65536), ("0123456789"):rep(300)
@@ -301,14 +301,14 @@ def test_patterns_that_take_long_end() -> None:
 
 
 def test_patterns_are_code() -> None:
-    """What is not a constant is looked for by Lua's own matcher."""
+    """Patterns that are not constant go to Lua's own matcher."""
     text = "local s, p = 'text', '%s' function run() local a = s:match({}) return #a end"
     constant = text.replace("{}", "'%a%d*%s-[^,;]+'")
     assert mcode(constant, True) > mcode(text.replace("{}", "p"), True) + 200
 
 
 def test_results_that_are_the_last_arguments() -> None:
-    """f(g(x)) with functions that are inline, and with what is there in their place later."""
+    """f(g(x)) with inlined functions, and with their later replacements."""
     text = """
     local peek, poke, byte, sub, band = util.peek, util.poke, string.byte, string.sub, bit.band
     local buf, read = util.buffer(64), syscall.read
@@ -373,7 +373,7 @@ def test_operations_on_bits() -> None:
 
 
 def test_runs_of_characters_end_anywhere() -> None:
-    """Eight characters at a time: at each place, with what could end them after the text."""
+    """Eight characters at a time: runs end at each position, also before trailing delimiters."""
     text = """
     local function to(s, i) return s:match("^[^:]+", i) end
     local function line(s, i) return s:match("^([^:\\n]*)()", i) end
@@ -408,7 +408,7 @@ def test_runs_of_characters_end_anywhere() -> None:
 
 
 def test_replacing_by_functions() -> None:
-    """What the function is called with is found by the compiled pattern, whatever it does."""
+    """The compiled pattern finds the function's arguments, whatever the function does."""
     text = """
     local function by(s, f) return s:gsub("(%a)()(%d*)", f) end
     local function first(s, f) return s:gsub("^%a", f) end
@@ -448,7 +448,7 @@ def test_replacing_by_functions() -> None:
     assert both(text).returncode == both(STRESS + text).returncode == 0
 
 
-# Each takes less than in the interpreter, by so much, as its fast path is taken.
+# Each is faster than in the interpreter by this much, if its fast path is taken.
 PATHS = {
     "bits": (0.6, "local b = bit s = b.band(b.bxor(i, 255), 65535) + b.lshift(i, 2)"),
     "characters": (0.6, "s = #string.char(i % 256, 65, 66, 67)"),

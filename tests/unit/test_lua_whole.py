@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lua as programs for subsystems, compiled as a whole: tests/lua/whole.c has the cases."""
+"""Lua as programs for subsystems, compiled ahead of time: cases in tests/lua/whole.c."""
 
 import os
 import random
@@ -37,7 +37,7 @@ local n, on, slots = 7, true, { 4, 3, 2, 1, 0 }
 
 
 class Program:
-    """A random function of a, b and c, by lines."""
+    """A random function of a, b and c, as lines."""
 
     def __init__(self, seed: int) -> None:
         self.r = random.Random(seed)
@@ -59,7 +59,7 @@ class Program:
                 f"math.floor({x} / {y})",
                 f"math.floor({x} / {r.choice([2, 3, 8, -5])})",
                 f"math.{r.choice(['min', 'max'])}({x}, {y})",
-                # Of numbers beyond 2^51 LuaJIT does not say what it makes.
+                # Beyond 2^51 LuaJIT's results are undefined.
                 f"bit.{r.choice(['band', 'bor', 'bxor', 'lshift', 'rshift', 'arshift'])}"
                 f"({x} % 8589934592 - 99, {y} % 4294967297 - 99)",
                 f"twice({x})",
@@ -180,14 +180,14 @@ def reference(programs: list[tuple[str, list[int]]]) -> list[str]:
     return done.stdout.split("\n")[: len(programs)]
 
 
-# The last of constants, which Lua folds to fractions.
+# The last one concerns constants, which Lua folds to fractions.
 REFUSED = ("several kinds", "a division by 0", "an integer within")
-# Reasons that Lua has no error for: a division by 0, numbers beyond 2^53.
+# Reasons that are no errors in Lua: division by 0, numbers beyond 2^53.
 OURS = ("2", "3")
 
 
 def test_random() -> None:
-    """Random functions return what they return in LuaJIT, or fail in the same line."""
+    """Random functions return the same as in LuaJIT, or fail in the same line."""
     r = random.Random(SEED := int(os.environ.get("WHOLE_SEED", "1")))
     programs = []
     for k in range(int(os.environ.get("WHOLE_PROGRAMS", "60"))):

@@ -18,7 +18,7 @@ ASSIGNED = re.compile(r"^(?:export |override |private )*(\w+)\s*[:?+]?=", re.MUL
 
 
 def test_prerequisites_are_defined_before_they_are_named() -> None:
-    """A variable that a later makefile defines is no prerequisite, and none misses it."""
+    """A prerequisite named before its variable is defined would silently be missing."""
     command = ["make", "-n", "--warn-undefined-variables", "clean"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -30,15 +30,15 @@ def test_prerequisites_are_defined_before_they_are_named() -> None:
 
 
 def test_tools_for_users_install_no_guest(tmp_path: Path) -> None:
-    """Nor what tests need: a newcomer is asked for as little as possible."""
+    """Nor what only tests need: a newcomer installs as little as possible."""
     goals = ["lib", "cli", "consolidate", "cosy", "lua-runtime", "examples"]
     given = [f"BUILD={tmp_path}", f"VENDOR={ROOT / 'build/vendor'}", "VENDOR_READY="]
-    # -k: LuaJIT's part compiles what it has patched, and here that is not there.
+    # -k: LuaJIT's part compiles its patched sources, which are missing here.
     command = ["make", "-nk", *given, *goals]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     groups = set(re.findall(r"^tools/deps ?(\S*)", done.stdout, re.MULTILINE))
     assert groups == {"build", "clang", "consolidate"}
-    # Make remakes what it includes even where it only says what it would do.
+    # Even with -n, make remakes included files.
     assert list(tmp_path.glob("config*.mk")) == []
 
 
@@ -52,7 +52,7 @@ def test_demo_builds_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_flags_of_the_command_line_replace_none_of_ours(tmp_path: Path) -> None:
-    """Debian's packages give CFLAGS, and a user may."""
+    """Debian's packaging sets CFLAGS, and a user may."""
     goal = f"{tmp_path}/lib/lua_image.o"
     command = ["make", "-n", "V=1", f"BUILD={tmp_path}", "CFLAGS=-O1", "LIBDIR=/given", goal]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -61,7 +61,7 @@ def test_flags_of_the_command_line_replace_none_of_ours(tmp_path: Path) -> None:
 
 
 def test_groups_of_packages_are_listed() -> None:
-    """What makefiles ask tools/deps for is in its head, and has packages."""
+    """Groups that makefiles request from tools/deps are listed in its head, and have packages."""
     deps = (ROOT / "tools" / "deps").read_text()
     head = deps[: deps.index("set -eu")]
     listed = set(re.findall(r"[\w-]+(?=,|:\n)|(?<=^#   )[\w-]+(?=  )", head, re.MULTILINE))
@@ -78,7 +78,7 @@ def test_groups_of_packages_are_listed() -> None:
 
 
 def bare_tree(place: Path) -> Path:
-    """Of an ordinary user, on a machine where nothing is installed; a directory for commands."""
+    """A tree as an ordinary user has it, with nothing installed; a directory for commands."""
     for name in ("tools", "vm", "third_party"):
         shutil.copytree(ROOT / name, place / name)
     shutil.copy(ROOT / "requirements.txt", place)
@@ -138,7 +138,7 @@ def test_terminal_is_asked_once(tmp_path: Path, answer: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
 def test_what_needs_root_is_one_command(tmp_path: Path) -> None:
-    """Without a terminal to ask on: named once, and nothing else is done."""
+    """Without a terminal to ask on, the command is printed once, and nothing else is done."""
     bare_tree(tmp_path)
     give_to_user(tmp_path)
     done = subprocess.run(

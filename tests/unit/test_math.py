@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The math functions that scripts call, with the CPU's fused multiply-add and without."""
+"""The math functions that scripts call, with and without the CPU's fused multiply-add."""
 
 import subprocess
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""syscript measure on this machine, whose module is not loaded: tests/vm has the rest."""
+"""syscript measure on this machine, without the module: tests/vm has the rest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_output_is_compared_and_not_shown() -> None:
 
 
 def test_mode_switches_are_exact() -> None:
-    """Of two programs one makes 1,000 system calls more."""
+    """One of two programs makes 1,000 more system calls."""
     calls = "import os\nfor _ in range({}): os.getppid()"
     python = ["/usr/bin/python3", "-I", "-S", "-c"]
     base, more = calls.format(0), calls.format(1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/memcached/report.py: what its pictures say of themselves."""
+"""bench/memcached/report.py: the captions of its plots."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/model.py: what it fits, and what it says where no model fits."""
+"""bench/model.py: its fit, and its message if no model fits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IN_PROCESS = ("combined", "library_exchange", "figure1", "compound")
 
 
 def ways(wrong: float = 1.0) -> dict[str, Way]:
-    """Times as the true model has them, but for one held-out way."""
+    """Times from a known model, except for one held-out way."""
     found = {}
     for name, (instructions, switches) in SHAPES.items():
         ns = TRUE.c * instructions + TRUE.p * switches
@@ -72,7 +72,7 @@ def test_finds_the_model_that_made_the_times(
     assert max(map(abs, found["errors"].values())) < 1e-9
     first = found["ratios"][0]
     own, rival = (TRUE.c * SHAPES[n][0] + TRUE.p * SHAPES[n][1] for n in ("combined", "epoll_mmsg"))
-    # Modelled in the kernel, and 30 % more in the process, plus an entry.
+    # In the kernel as modelled; in the process 30 % more, plus an entry.
     expected = own / rival, (1.3 * own + TRUE.p * 0.0625) / rival
     assert first["interval"] == pytest.approx(expected)
     text = capsys.readouterr().out
@@ -112,7 +112,7 @@ def test_loops_of_the_benchmark_are_known() -> None:
 
 
 PROGRAM = ROOT / "build/bench/udp"
-# The clients' calls in a step: 16 requests, a look at the socket, 16 replies and none more.
+# The clients' calls per step: 16 requests, a poll of the socket, 16 replies, and a failed receive.
 CLIENTS = 16 + 1 + 17
 
 
@@ -123,7 +123,7 @@ def program() -> Path:
 
 
 def traced(program: Path, server: str, steps: int, log: Path) -> tuple[int, dict]:
-    """System calls of so many steps, but for those that wait; and what the program wrote."""
+    """System calls of this many steps, without blocking ones; and the program's output."""
     environment = {**os.environ, "SYSCRIPT_BACKEND": "user"}
     command = ["strace", "-f", "-c", "-o", log, program, str(steps), "1", server]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -137,5 +137,5 @@ def traced(program: Path, server: str, steps: int, log: Path) -> tuple[int, dict
 def test_switches_are_those_that_a_step_makes(program: Path, server: str, tmp_path: Path) -> None:
     few, _ = traced(program, server, 10, tmp_path / "log")
     many, wrote = traced(program, server, 110, tmp_path / "log")
-    # One more look at a socket, now and then, is the client's patience.
+    # Now and then the client polls the socket once more.
     assert (many - few) / 100 - CLIENTS == pytest.approx(16 * wrote["switches"][server], abs=0.4)

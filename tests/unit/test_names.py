@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What documents name is there: files, functions, make targets, options, links."""
+"""Documents only name things that exist: files, functions, make targets, options, links."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TRACKED = subprocess.run(
 FILES = {name for name in TRACKED if (ROOT / name).is_file()}
 FOLDERS = {str(parent) for name in FILES for parent in (ROOT / name).relative_to(ROOT).parents}
 THIS = "tests/unit/test_names.py"
-# The kernel's functions: tests/unit/test_borrowed.py compares them with the module.
+# Kernel functions: tests/unit/test_borrowed.py compares this page with the module.
 BORROWED = "docs/design/borrowed.md"
 DOCUMENTS = sorted(n for n in FILES if n.endswith(".md") or n.startswith("man/"))
 
-# What stands in code quotes, and files that manual pages name.
+# Text in code quotes, and files named in manual pages.
 CODE = re.compile(r"```.*?^```$|`([^`\n]+)`", re.M | re.S)
 MAN_PATH = re.compile(r"^\.(?:It )?Pa (\S+)", re.M)
 FILE = re.compile(r"[\w.+*-]+(?:/[\w.+*-]+)*/?")
@@ -38,7 +38,7 @@ IDENTIFIER = re.compile(r"(?<![\w/.-])[a-z]+(?:_[a-z0-9]+)+\b(?![./-])")
 MAKE = re.compile(r"^(?:sudo )?make ((?:[a-z][\w-]* ?)+)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]+")
 
-# Not ours: of the kernel, of LuaJIT, of other programs.
+# Names of the kernel, of LuaJIT, of other programs.
 OTHERS = """
     --autosquash --fixup --zero-commit --index --raw --syscall-times
     __d_lookup_rcu current_cred
@@ -46,7 +46,7 @@ OTHERS = """
     log_format loop_step VALGRIND_MAKE_MEM_DEFINED
     af_packet.c fts.c lj_dispatch.c lj_obj.h .md .luarc.json
 """
-# Examples, and what is made when something runs.
+# Examples, and files created at run time.
 MADE = """
     library_faces recff_util_name util_name
     inner.json syscript.d.lua x.lua safety/tests/modules/NAME lib_*.c
@@ -74,7 +74,7 @@ def words(pattern: re.Pattern[str]) -> set[str]:
 
 @cache
 def goals() -> set[str]:
-    """Make's goals, in the repository and in the safety kit by itself."""
+    """Make targets, in the repository and in the standalone safety kit."""
     asked = [["make", "-qp", "help"], ["make", "-qp", "-C", "safety", "clean"]]
     done = [subprocess.run(words, cwd=ROOT, capture_output=True, text=True) for words in asked]
     return set(re.findall(r"^([\w-]+):", "".join(d.stdout for d in done), re.M))
@@ -86,7 +86,7 @@ def borrowed() -> set[str]:
 
 
 def is_file(name: str, document: str) -> bool:
-    """As a path from the root, from the document, or as the end of one."""
+    """A path from the root or from the document, or the end of a path."""
     name = name.rstrip("/")
     beside = os.path.normpath(Path(document).parent / name)
     ends = [name, beside, f"*/{name}", f"{name}*", f"*/{name}*" if "*" in name else name]
@@ -125,7 +125,7 @@ def test_links(document: str) -> None:
 
 
 def test_help() -> None:
-    """Ten lines that people use; and each line of the long list names goals that are there."""
+    """The short help has ten lines; each line of the long one names existing targets."""
 
     def listed(goal: str) -> list[str]:
         done = subprocess.run(["make", "-s", goal], cwd=ROOT, capture_output=True, text=True)
@@ -140,7 +140,7 @@ def test_help() -> None:
 
 
 def test_names_of_others_are_still_used() -> None:
-    """No name outlives the document that it was excused for."""
+    """An excused name must still occur in a document."""
     texts = "\n".join((ROOT / name).read_text() for name in DOCUMENTS)
     assert not {name for name in EXCUSED if name not in texts}
 
@@ -149,6 +149,6 @@ def test_names_of_others_are_still_used() -> None:
     "word", ["kernel/gone.c", "gone_function()", "gone_word", "make gone-target", "--gone-option"]
 )
 def test_a_name_that_is_gone_is_noticed(word: str) -> None:
-    # Put together here: this file is a source, too.
+    # Assembled here, because this file is a source, too.
     word = word.replace("gone", "no" + "where")
     assert missing("README.md", f"see `{word}`")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Numbers of Lua on the confined engine, natively, against the machine's own doubles."""
+"""Lua's numbers on the confined engine, natively, compared with the machine's doubles."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "lib" / "lua-runtime"
 SOFTFLOAT = "vendor/softfloat-sys/berkeley-softfloat-3/source"
-# Those of a release, or as fetched.
+# From a release, or as fetched.
 SOURCE = next(p / SOFTFLOAT for p in (ROOT, ROOT / "build") if (p / SOFTFLOAT).exists())
 OBJECTS = ROOT / "build" / "luajit" / "user"
 
@@ -22,7 +22,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     system = [f"-I{path}" for path in (SOURCE / "include", SOURCE / "8086-SSE", SOURCE)]
     source = ROOT / "tests" / "confined" / "numbers.c"
     core_math = [*OBJECTS.glob("plain_*.o"), OBJECTS / "shim_math.o"]
-    # Wrapping is what the runtime is compiled with; what it leaves to its compiler stays.
+    # -fwrapv as for the runtime; its compiler builtins stay.
     command = ["gcc", "-O2", "-w", "-fwrapv", "-o", program, *quoted, *system, source]
     subprocess.run([*command, *core_math, "-lm"], check=True)
     return program
@@ -35,7 +35,7 @@ def check(program: Path, rounds: int, seed: int) -> None:
 
 
 def test_numbers(numbers: Path) -> None:
-    """Words, arithmetic, functions and text: edges, and two million numbers at random."""
+    """Representation, arithmetic, functions, text: edge cases and two million random numbers."""
     check(numbers, 2_000_000, 0x139408DCBBF7A44)
 
 

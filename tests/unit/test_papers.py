@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pages on the papers: what they tell to run exists."""
+"""The pages on the papers: the commands that they name exist."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NAMED = sorted(set(re.findall(r"`(make [\w-]+|man [\w/.-]+)`", PAGE)) | set(COMM
 
 
 def goals() -> set[str]:
-    """Goals of all makefiles, read as text, because make runs some recipes even with -n."""
-    # Some are made by templates, but all that people call has a line of help.
+    """Targets of all makefiles, read as text, because make runs some recipes even with -n."""
+    # Templates make some targets, but each public target has a line of help.
     found = set(re.findall(r"^##\+?([\w-]+) ", (ROOT / "Makefile").read_text(), re.M))
     for file in (ROOT / "Makefile", *ROOT.glob("**/*.mk")):
         if BUILD not in file.parents:
@@ -41,7 +41,7 @@ def test_commands_exist(command: str) -> None:
     if what == "make":
         assert name in GOALS
     elif what == "man":
-        # A page of the safety kit is beside its manual.
+        # A page of the safety kit is next to its manual.
         assert any((base / name).exists() for base in (ROOT, ROOT / "safety"))
     else:
         assert what == "build/syscript", command

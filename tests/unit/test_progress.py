@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tools/progress: what people see of long commands, on a terminal and in a log."""
+"""tools/progress: what users see of long commands, on a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from conftest import ROOT
 
 PROGRESS = ROOT / "tools" / "progress"
-# As rules of this tree say what they do; the third is a compiler's warning.
+# Rules in the form of this tree; the third prints a compiler's warning.
 MAKEFILE = """
 say = @printf '  %-8s%s\\n' $(1) $@
 all: build/lib/a.o build/lib/b.o build/cli/c.o
@@ -24,7 +24,7 @@ build/lib/b.o:
 
 
 def environment() -> dict[str, str]:
-    """Not that of a make above this test."""
+    """Without variables of an outer make."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PROGRESS"))}
     return {**kept, "TERM": "xterm", "COLUMNS": "80"}
 
@@ -41,7 +41,7 @@ def in_log(*command: str | Path, **kwargs: object) -> subprocess.CompletedProces
 
 
 def on_terminal(*command: str | Path, cwd: Path) -> str:
-    """What a terminal gets of a command."""
+    """The output of a command on a terminal."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [str(word) for word in command],
@@ -64,7 +64,7 @@ def on_terminal(*command: str | Path, cwd: Path) -> str:
 
 
 def screen(text: str) -> list[str]:
-    """The lines that are left of it."""
+    """The lines that remain on the screen."""
     return [line.rstrip("\r").rpartition("\r\x1b[K")[2] for line in text.split("\n")]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The Python binding: arguments, results, errors, and its README as it stands."""
+"""The Python binding: arguments, results, errors, and its README as printed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_no_arguments(first_byte: syscript.Script) -> None:
     for wrong in (None, 1.5, [1], object(), memoryview(b"abcdef")[::2]):
         with pytest.raises(TypeError, match="script arguments must be int"):
             first_byte(wrong, 1)
-    # What was taken before is free again.
+    # Arguments taken before the error are released.
     text = bytearray(b"x")
     with pytest.raises(TypeError):
         first_byte(text, None)
@@ -164,7 +164,7 @@ def test_readme(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_pip_leaves_nothing_in_the_tree(tmp_path: Path) -> None:
-    """pip fetches its build tools."""
+    """pip downloads its build tools."""
     before = {path for path in PYTHON.rglob("*") if "__pycache__" not in path.parts}
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
     subprocess.run([*pip, "--target", tmp_path, PYTHON], check=True)
@@ -191,7 +191,7 @@ def test_asyncio_example() -> None:
 
 
 def test_garbage_is_collected() -> None:
-    """More than a process may have, but for those that nobody can use any more."""
+    """More scripts than a process may have, most of them unreachable and collected."""
     code = """
 import errno, gc, syscript
 gc.disable()
@@ -237,7 +237,7 @@ def queue(source: str = QUEUED, **options: int) -> syscript.Queue:
 
 
 def test_queue() -> None:
-    """Many at once, more than there is room for, each with its own result or error."""
+    """Many requests at once, more than fit, each with its own result or error."""
 
     async def main() -> None:
         with queue(threads=2) as calls:

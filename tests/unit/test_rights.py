@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts that are registered with few system calls and libraries have no others."""
+"""Scripts registered with few system calls and libraries have no others."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_constants_need_no_right(engine: str) -> None:
         ("statx,util,net", "return fs.stat_many(-100, 0, 0)", "this script may not use 'fs'"),
         ("accept4,util,fs", "return net.accept(0)", "this script may not use 'net'"),
         ("recvmmsg,util,fs", "return net.recv(0)", "this script may not use 'net'"),
-        # By way of what else there is.
+        # Indirectly, through remaining objects.
         ("getpid", "return getmetatable(syscall).__index(syscall, 'getuid')()", "'getuid'"),
         ("getpid", "return rawget(_G, 'fs').stat_many(-100, 0, 0)", "may not use 'fs'"),
         ("getpid", "local f = loadstring('return syscall.getuid()') return f()", "'getuid'"),
@@ -64,7 +64,7 @@ def test_constants_need_no_right(engine: str) -> None:
 def test_what_is_not_is_an_error_at_its_line(
     only: str, code: str, text: str, calls: int, engine: str
 ) -> None:
-    """The same in code that is compiled."""
+    """The same in compiled code."""
     body = f"local function f() {code} end for i = 1, {calls} - 1 do pcall(f) end return f()"
     done = run(only, body, SYSCRIPT_ENGINE=engine)
     assert done.returncode == 1
@@ -114,7 +114,7 @@ lib = kernel.lib
 
 
 class Arena(kernel.Arena):
-    """With nothing next to it, where the process wants its guards."""
+    """An arena with free space on both sides, for the process's guards."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ def test_constant_calls_of_an_image_are_refused_when_it_is_loaded() -> None:
         fd, text = registered(arena, constant(GETPID), only="getpid,getppid")
         assert lib.call(fd) == (1, os.getpid()), text
         os.close(fd)
-        # The code is there already, for a script with more rights.
+        # The code exists already, for a script with more rights.
         err, text = registered(arena, constant(GETPID), only="getppid")
         assert err == -errno.ENOEXEC
         assert f"insn 0: makes system call {GETPID}, which this script may not" in text
@@ -210,7 +210,7 @@ def test_a_base_may_have_no_more_than_what_extends_it() -> None:
 
 
 def test_a_base_with_all_rights_makes_no_call_by_itself() -> None:
-    """Its code asks with the rights of what extends it: unless a call is in the code."""
+    """The extension's rights apply to the base's calls, except calls compiled into its code."""
     asks = i.mov(2, 1) + i.alui("add", 2, 8) + i.load(1, 1) + i.outside(1) + i.EXIT
     with Arena() as arena:
         for code, may in ((asks, True), (asks + constant(GETPID), False)):

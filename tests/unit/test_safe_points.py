@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Single operations of LuaJIT that take long: each has safe points, where limits end it.
+"""Long operations of LuaJIT have safe points, at which limits end them.
 
-In the kernel these are also where other tasks get the CPU; `make bench-latency` has counts.
+In the kernel these are also where other tasks get the CPU; `make bench-latency` counts them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ MEMORY = 16 << 20
 NO_LIMIT, LIMIT = 9_000_000_000, 1_000_000  # ns
 TRIES = 30
 
-# What is there before, and the operation, whose time grows with the square or the cube of that
-# or that has megabytes to go through.
+# Setup, and an operation that takes quadratic or cubic time, or processes megabytes.
 LABELS = """
 local lines = {}
 for i = 1, 3000 do lines[i] = "::l" .. i .. ":: x = 1" end
@@ -48,7 +47,7 @@ OPERATIONS = {
 
 
 def cpu_time(name: str, limit: int) -> tuple[int, int]:
-    """The thread's CPU time in ns, and the result of the call."""
+    """The thread's CPU time in ns, and the call's result."""
     library = Library()
     before, operation = OPERATIONS[name]
     source = f"{before}\nfunction run() {operation} end".encode()
@@ -63,7 +62,7 @@ def cpu_time(name: str, limit: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_limits_end_it_in_the_middle(name: str) -> None:
-    """In some try: whoever tells the thread of its limit needs a CPU in time."""
+    """Several tries: the task that enforces the limit needs a CPU in time."""
     whole, _ = cpu_time(name, NO_LIMIT)
     assert whole > 3 * LIMIT
     for _ in range(TRIES):

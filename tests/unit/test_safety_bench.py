@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What make bench-safety makes of its samples."""
+"""How make bench-safety evaluates its samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bench():
 
 
 def samples(bench) -> dict[str, dict[str, float]]:
-    """One round: plain takes 10 s, with a tool 11 s; 8 s are spent in processes."""
+    """One round: plain takes 10 s, with a tool 11 s; 8 s of each are user time."""
     found = {}
     for key in bench.RATIOS.values():
         found[key.sample("plain")] = {"elapsed": 99.0, "cpu": 10.0, "system": 0.5}
@@ -33,7 +33,7 @@ def samples(bench) -> dict[str, dict[str, float]]:
 
 @pytest.fixture
 def measured(bench, monkeypatch):
-    """measured(absent): what measure() makes of them under icount."""
+    """measured(absent): the results of measure() for these samples under icount."""
     workloads = {"compile": 8.0, "mix": 8.0}
     monkeypatch.setattr(bench, "user_seconds", lambda kernel: workloads)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of planted faults is the source's."""
+"""The table of planted faults agrees with the source."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_run_goes_on_after_what_ended_its_guest(tmp_path: Path) -> None:
     lines = [{"name": name, "reports": {}, "end": ""} for name in names if name != "leak_list"]
     lines.append({"name": "leak_list", "reports": {}, "end": "guest"})
     results.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    # Leaks are judged together, at the end; not with what ended the guest.
+    # Leaks are judged together, at the end; the plant that ended the guest is not repeated.
     again = [plant.name for plant in plants() if plant.is_leak or plant.is_sound]
     assert left(results) == [name for name in again if name != "leak_list"]
     with results.open("a") as file:
@@ -105,6 +105,6 @@ def test_a_report_of_the_debug_kernel_counts_once(column: str, text: str) -> Non
 def test_lockdep_counts_only_for_plants() -> None:
     text = "WARNING: bad unlock balance detected!\n"
     assert reports_in(RUNS["debug"][2], f"{text} at v9fs_open+0x1/0x2") == {}
-    # What it says of being switched on again is nothing.
+    # Lockdep's report about being switched on again does not count.
     text = "WARNING: CPU: 0 PID: 87 at ct_irq_enter+0x20/0x30\n abba+0x1/0x2 [plants]"
     assert reports_in(RUNS["debug"][2], text) == {}

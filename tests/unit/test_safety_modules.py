@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is said of published modules, of what their guests logged."""
+"""The page on published modules, generated from logs of their guests."""
 
 from __future__ import annotations
 

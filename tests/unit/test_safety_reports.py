@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The safety kit's commands on a kernel's log, and what builds modules with its tools."""
+"""The safety kit's commands on a kernel log, and the scripts that build modules with its tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# By itself the kit has its tests below it.
+# In the standalone kit the tests are below it.
 HERE = Path(__file__).resolve().parent
 SAFETY = next(p for p in (HERE.parent, HERE.parents[1] / "safety") if (p / "safety.mk").exists())
 sys.path.insert(0, str(SAFETY))
@@ -29,7 +29,7 @@ LOG = """\
 
 @pytest.fixture
 def module(tmp_path: Path) -> tuple[Path, int]:
-    """A module's file with one function, and how long that is."""
+    """A module's file with one function, and the function's length."""
     source, path = tmp_path / "mine.c", tmp_path / "mine.ko"
     nops = '\tasm volatile("nop");\n' * 2
     source.write_text(f"int broken(int *p)\n{{\n{nops}\treturn *p;\n}}\n")
@@ -60,7 +60,7 @@ def test_reports_of_two_loads(module) -> None:
     ],
 )
 def test_line_of_a_call(tool: str, what: str, line: int, module) -> None:
-    """What a call returns to may be the next line's; what faulted is not."""
+    """A return address may belong to the next line; a faulting address does not."""
     path, size = module
     place = f"broken+0x1/0x{size:x} [mine]"
     log = f"{tool}: violation: {what} [1]\n{tool}: [1] at {place}, in task, process 8 (sh)\n"
@@ -88,14 +88,14 @@ def test_report_command(tool: str, module, tmp_path: Path) -> None:
     command = [SAFETY / tool / tool, "report", "-m", path, "-r", "none", log]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert "mine.c:" in done.stdout and "double free" in done.stdout
-    # Its own files are no one's to name.
+    # The message does not name the tool's own files.
     assert done.stderr.startswith(f"{tool}: no file of module other")
     assert len(done.stderr.splitlines()) == 1
 
 
 # -- build-module --------------------------------------------------------------------
 
-# A kernel's, as far as it goes.
+# A minimal makefile of a kernel.
 KBUILD = """\
 src := $(M)
 obj := $(M)
@@ -120,7 +120,7 @@ def build(tmp_path: Path, kbuild: str, **sources: str) -> str:
 
 
 def test_module_that_includes_by_a_pattern(tmp_path: Path) -> None:
-    """As xtables-addons do: it would include itself for ever."""
+    """As xtables-addons do: the generated file would include itself for ever."""
     kbuild = "obj-m += mine.o\n-include ${M}/*.Kbuild\n-include ${M}/Kbuild.*\n"
     assert build(tmp_path, kbuild, mine="").split() == ["mine.o"]
 
@@ -128,7 +128,7 @@ def test_module_that_includes_by_a_pattern(tmp_path: Path) -> None:
 def test_own_message_format_is_known(tmp_path: Path) -> None:
     own = "#define pr_fmt(fmt) KBUILD_MODNAME fmt\n"
     spaced = "# define pr_fmt(fmt) fmt\n"
-    # As null_blk does, after headers that need one.
+    # As null_blk does: pr_fmt is defined after headers that need it.
     late = f"#undef pr_fmt\n{own}"
     kbuild = "obj-m += own.o spaced.o none.o late.o\n"
     told = build(tmp_path, kbuild, own=own, spaced=spaced, none="", late=late)

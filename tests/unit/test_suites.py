@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, ROOT
 
-# Whether the library insists on the kernel: without the module it gets an error instead of
-# a script of the user backend.
+# Whether the library insists on the kernel: without the module this gives an error instead of a
+# script of the user backend.
 PROGRAM = """
 import ctypes, os, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -32,7 +32,7 @@ print(asks(lambda: library.syscript_stat_many(-100, file, 1, 0, 0)),
 
 
 def asks_for_the_kernel(place: Path) -> tuple[bool, ...]:
-    """For stat_many, which several suites have, and open_fstat, which only files has."""
+    """For stat_many, which is in several suites, and open_fstat, which is only in files."""
     env = {**os.environ, "SYSCRIPT_BACKEND": "kernel", "SYSCRIPT_SUITES": str(place)}
     command = [sys.executable, "-SE", "-c", PROGRAM, BUILD / "libsyscript.so"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
@@ -58,7 +58,7 @@ def test_all_are_on(tmp_path: Path) -> None:
 def test_one_is_off(tmp_path: Path, text: str) -> None:
     (tmp_path / "files").write_text(text)
     assert [name for name, is_on in on(tmp_path).items() if not is_on] == ["files"]
-    # What another suite has as well stays.
+    # Scripts that another suite contains stay enabled.
     assert asks_for_the_kernel(tmp_path) == (True, False)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The table of system calls and the table of constants, against the headers."""
+"""The tables of system calls and constants agree with the headers."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core"
 TABLE = CORE / "syscalls.def"
 
-# Where the number's name is not the function's, as arch/x86's table has it.
+# Calls whose function has another name, as in the table of arch/x86.
 FUNCTIONS = {
     "fstat": "newfstat",
     "lstat": "newlstat",
@@ -21,10 +21,10 @@ FUNCTIONS = {
     "umount2": "umount",
     "uname": "newuname",
 }
-# In the architecture's own headers, with the address as a number.
+# Declared in the architecture's own headers, with the address as a number.
 ARITY = {"mmap": 6, "bpf": 5}  # bpf: 3 before Linux 7
 
-# Independent of the generator: header, and names that scripts cannot do without.
+# Independent of the generator: headers, and names that scripts need.
 SAMPLE = {
     "errno.h": "EAGAIN EINTR ENOENT EWOULDBLOCK EOPNOTSUPP EHWPOISON",
     "fcntl.h": "O_RDONLY O_CREAT O_CLOEXEC O_PATH O_DIRECTORY AT_FDCWD F_SETFL"
@@ -58,7 +58,7 @@ class Call(NamedTuple):
 
 
 def read_calls() -> tuple[list[str], dict[str, Call], dict[str, str]]:
-    """All names in the order of the file, the calls, the reasons."""
+    """All names in file order, the calls, and the reasons for refusals."""
     order: list[str] = []
     calls: dict[str, Call] = {}
     excluded: dict[str, str] = {}
@@ -124,7 +124,7 @@ def test_sorted_and_unique() -> None:
 
 
 def test_kinds() -> None:
-    """Letters that are known, a length after what it measures, options last."""
+    """Only known letters, a length after the buffer it measures, options last."""
     form = "([ifp]|sl?)*([IFP]|SL?)*"
     bad = {n: c.kinds for n, c in CALLS.items() if not re.fullmatch(form, c.kinds)}
     assert not bad
@@ -175,7 +175,7 @@ def test_arity() -> None:
         function = FUNCTIONS.get(name, name)
         counts = [table[function] for table in known if function in table]
         arity = ARITY.get(name, max(counts, default=None))
-        # Calls younger than these headers cannot be looked up in them.
+        # Calls newer than these headers are missing there.
         if arity != len(call.kinds) and not (arity is None and table_numbers()[name] > 450):
             wrong[name] = (call.kinds, arity)
     assert not wrong

@@ -116,7 +116,7 @@ def test_dns_forward() -> None:
         assert serve() == 0
         asked = upstream.recv(4096)
         assert asked[2:] == query(7, "www.example.org")[2:]
-        # What nobody has asked for, or another question under the number, is no answer.
+        # Unsolicited replies, and replies to another question under the same ID, are ignored.
         upstream.send(answer(bytes([asked[0] ^ 1]) + asked[1:]))
         upstream.send(answer(asked[:2] + query(7, "www.example.com")[2:]))
         upstream.send(asked)
@@ -124,13 +124,13 @@ def test_dns_forward() -> None:
         upstream.send(answer(asked))
         assert serve() == 0
         assert client.recv(4096) == answer(query(7, "www.example.org"))
-        # From what is kept: in the client's letters, under its number.
+        # From the cache: in the client's spelling, under its ID.
         for number, name in (8, "www.example.org"), (9, "WWW.eXample.ORG"):
             client.send(query(number, name))
         assert serve() == 2
         for number, name in (8, "www.example.org"), (9, "WWW.eXample.ORG"):
             assert client.recv(4096) == answer(query(number, name))
-        # Another query, with something after its question.
+        # A query with extra data after its question.
         client.send(query(10, "www.example.org", b"\0\0\x29\4\xd0\0\0\0\0\0\0"))
         assert serve() == 2
         assert (

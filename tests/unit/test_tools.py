@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs under the tools of docs/debuggers.md: results are right, and nothing is reported."""
+"""Programs under the tools of docs/debuggers.md: results are right, and no tool complains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(engine: str, *command: str | Path, **env: str) -> None:
         timeout=300,
     )
     assert (done.returncode, done.stdout) == (0, f"done in {USER}\n"), done.stderr
-    # How Lua's interpreter asks whether memory may be read.
+    # Lua's interpreter tests in this way whether memory may be read.
     told = [line for line in done.stderr.splitlines() if "unknown 'how' field -1" not in line]
     assert not told, done.stderr
 
@@ -45,7 +45,7 @@ def run(engine: str, *command: str | Path, **env: str) -> None:
 @pytest.mark.parametrize("engine", ["luajit", "confined"])
 @pytest.mark.parametrize("tool", ["thread", "memory", "address", "undefined"])
 def test_sanitizer(tool: str, engine: str, tmp_path: Path) -> None:
-    """ThreadSanitizer and MemorySanitizer have their shadow where LuaJIT's memory is else."""
+    """ThreadSanitizer and MemorySanitizer put their shadow where LuaJIT's memory normally is."""
     compiler = CLANG if tool == "memory" else "gcc"
     program = compiled(tmp_path, compiler, f"-fsanitize={tool}")
     run(engine, program, *(["x"] if tool == "memory" else []), SYSCRIPT_BACKEND="user")
@@ -54,6 +54,6 @@ def test_sanitizer(tool: str, engine: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind here")
 @pytest.mark.parametrize("engine", ["luajit", pytest.param("confined", marks=pytest.mark.long)])
 def test_valgrind(engine: str, tmp_path: Path) -> None:
-    """By itself in the process, where valgrind sees what scripts write."""
+    """In the process, where valgrind sees a script's writes."""
     program = compiled(tmp_path, "gcc")
     run(engine, "valgrind", "-q", "--error-exitcode=9", program, SYSCRIPT_BACKEND="auto")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""util.types: the structures are those of the C headers."""
+"""util.types: the structures equal those of the C headers."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The load generator counts exactly what a reflector does to it, and no more."""
+"""The load generator counts exactly the faults that a reflector causes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIME = 30
 
 @dataclass
 class Load:
-    """What udpload said of a run."""
+    """The output of a udpload run."""
 
     status: int
     result: dict[str, Any]
@@ -39,7 +39,7 @@ class Load:
 
 
 class Reflector:
-    """A running reflector, and what it did once it is stopped."""
+    """A running reflector, with its counts once it is stopped."""
 
     def __init__(self, options: list[str]) -> None:
         command = [PROGRAMS / "reflector", *options]
@@ -83,7 +83,7 @@ def udpload(*options: str) -> Load:
 
 
 def run(reflector_options: list[str], options: list[str]) -> tuple[Load, dict[str, int]]:
-    """A load, and what the reflector did in it."""
+    """A load, and the reflector's counts."""
     with reflector(*reflector_options) as running:
         load = running.load(*options)
         running.stop()
@@ -110,7 +110,7 @@ def test_nothing_happens(options: list[str]) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--threads", "4"], ["--no-segments"]], ids=str)
 def test_keys_per_get(options: list[str]) -> None:
-    """Every key has its value; and of the keys, not of the GETs, nine to one are stored."""
+    """Every key has a value; nine of ten keys (not GETs) are stored beforehand."""
     load, did = run([], ["--requests", "3000", "--keys-per-get", "50", *options])
     assert load.status == OK, load.errors
     assert load.faults() == {}
@@ -122,7 +122,7 @@ def test_keys_per_get(options: list[str]) -> None:
 
 
 def test_keys_more_than_there_are() -> None:
-    """A key that is requested twice is returned twice."""
+    """A key requested twice is returned twice."""
     with reflector("--keys", "5") as running:
         options = ["--requests", "500", "--keys-per-get", "20", "--keys", "5", "--quiet"]
         load = udpload(*options, running.port)
@@ -146,7 +146,7 @@ def test_wrong_values_of_several(fault: str) -> None:
 def test_duplicate_values_of_several() -> None:
     load, did = run(["--duplicate", "70"], SEVERAL)
     assert load.status == OK, load.errors
-    # A busy machine loses some, which are asked for again; and the last GETs' come too late.
+    # A busy machine loses some, which are requested again; replies to the last GETs come too late.
     faults = {name: n for name, n in load.faults().items() if name not in ("late", "lost")}
     assert faults.keys() == {"duplicate"}
     assert did["duplicated"] - 8 <= faults["duplicate"] <= did["duplicated"]
@@ -154,11 +154,11 @@ def test_duplicate_values_of_several() -> None:
 
 
 def test_lost_values_of_several() -> None:
-    """A value that does not come before the end is missed; without the end all are lost."""
+    """A value that does not arrive before END is missing; without END all are lost."""
     load, did = run(["--lose", "70"], [*SEVERAL, "--timeout", "0.2"])
     assert load.status == REPLIES_WRONG
     assert load.result["misses"] > 50 < load.result["lost"]
-    # Late is what a busy machine makes so, and has been answered.
+    # Replies late because of a busy machine count as answered.
     faults = {name: n for name, n in load.faults().items() if name != "late"}
     assert faults == {"misses": load.result["misses"], "lost": load.result["lost"]}
     assert load.result["misses"] + load.result["lost"] <= did["lost"]
@@ -166,7 +166,7 @@ def test_lost_values_of_several() -> None:
 
 
 def test_filled() -> None:
-    """A second run goes on with what the first has stored."""
+    """A second run uses the keys that the first one stored."""
     with reflector() as running:
         loads = [
             running.load("--requests", "5000", "--ratio", "1:1", *options)
@@ -180,7 +180,7 @@ def test_filled() -> None:
 
 
 def test_servers_in_turn() -> None:
-    """Each gets its own time, and its own count."""
+    """Each server gets its own time, and its own counts."""
     with reflector() as first, reflector("--lose", "50") as second:
         options = ["--seconds", "0.5", "--slice", "0.1", "--warm-up", "0", "--timeout", "0.2"]
         options += ["--keys", "1000", "--ratio", "1:0", "--quiet"]
@@ -194,9 +194,9 @@ def test_servers_in_turn() -> None:
     assert [str(result["port"]) for result in results] == [first.port, second.port]
     for result, did in zip(results, (first.did, second.did), strict=True):
         assert result["seconds"] >= 0.5
-        # On a busy machine some come late.
+        # On a busy machine some replies are late.
         assert result["lost"] + result["unanswered"] - result["late"] == did["lost"]
-        # The others were of the warm-up of each slice.
+        # The others belonged to the warm-up of each slice.
         assert 0 < result["get"]["answered"] < did["gets"] - did["lost"]
     assert sum(result["seconds"] for result in results) < took
     assert first.did["lost"] == 0 < second.did["lost"]
@@ -212,7 +212,7 @@ def test_lost() -> None:
     assert load.status == OK, load.errors
     assert did["lost"] > 100
     assert load.faults() == {"lost": did["lost"]}
-    # Each was sent again, and its time began when it was sent first.
+    # Each was sent again; its time counts from the first sending.
     assert load.result["get"]["answered"] == did["gets"] - did["lost"]
     assert load.times()["max"] > 500
 
@@ -225,7 +225,7 @@ def test_duplicate() -> None:
 
 
 def test_late() -> None:
-    """A reply after its time-out counts as late, neither as a duplicate nor as an answer."""
+    """A reply after its timeout counts as late, not as a duplicate or an answer."""
     load, did = run(
         ["--stall-at", "2000", "--stall-ms", "1500"],
         ["--requests", "10000", "--outstanding", "32", "--timeout", "1", "--ratio", "1:0"],
@@ -238,7 +238,7 @@ def test_late() -> None:
 @pytest.mark.parametrize("fault", ["corrupt", "stale"])
 @pytest.mark.parametrize("size", ["8", "64", "5000"])
 def test_wrong(fault: str, size: str) -> None:
-    """Any bit of any byte, and values that have been replaced."""
+    """A changed bit anywhere, and replaced values."""
     load, did = run(
         ["--value-size", size, f"--{fault}", "37"],
         ["--requests", "5000", "--value-size", size, "--ratio", "1:0"],
@@ -250,11 +250,11 @@ def test_wrong(fault: str, size: str) -> None:
 
 
 def test_large_replies() -> None:
-    """Replies of several datagrams are put together, duplicates and all."""
+    """Replies of several datagrams are reassembled, duplicates included."""
     size = ["--value-size", "20000", "--keys", "10"]
-    # Not the last: the end would not wait for all of it.
+    # Not for the last one: the run would not wait for all its duplicates.
     with reflector(*size, "--duplicate", "9") as running:
-        # Few at a time: a socket's buffer holds no more by default.
+        # Few at a time: a socket's default buffer holds no more.
         options = ["--requests", "200", "--outstanding", "2", "--ratio", "1:0", "--quiet"]
         load = udpload(*size, *options, running.port)
         running.stop()
@@ -268,13 +268,13 @@ STALL = ["--stall-at", "400", "--stall-ms", "300"]
 
 
 def test_open_loop_counts_from_intended_time() -> None:
-    """Requests that came due in a stall have waited, sent or not."""
+    """Requests due during a stall count as waiting, sent or not."""
     options = ["--rate", "2000", "--seconds", "2", "--warm-up", "0", "--timeout", "2"]
     load, _ = run(STALL, [*options, "--outstanding", "64", "--ratio", "1:0"])
     assert load.status == OK, load.errors
     # A busy machine may be late at the very end.
     assert load.faults().keys() <= {"unsent"}
-    # 600 of 4000 came due in the stall, which they waited out: 300 ms down to none.
+    # 600 of 4000 were due during the stall and waited for its end: from 300 ms down to none.
     assert load.result["get"]["answered"] + load.result["unsent"] > 3600
     assert load.times()["p99"] > 250
     assert load.times()["p90"] > 60
@@ -282,7 +282,7 @@ def test_open_loop_counts_from_intended_time() -> None:
 
 
 def test_closed_loop_waits_for_the_stall() -> None:
-    """The contrast: only those that are out when it begins see it."""
+    """In contrast, only requests in flight when the stall begins are delayed."""
     load, _ = run(STALL, ["--requests", "4000", "--outstanding", "8", "--ratio", "1:0"])
     assert load.status == OK, load.errors
     assert load.times()["max"] > 250
@@ -328,7 +328,7 @@ def test_server_comes_back_empty(survive: bool) -> None:
 
 
 def test_missed() -> None:
-    """Keys that were not stored are not taken for answered."""
+    """Missing keys do not count as answered."""
     load, did = run([], ["--filled", "--requests", "2000", "--ratio", "1:0"])
     assert load.status == REPLIES_WRONG
     assert load.faults() == {"misses": did["gets"]}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The list in kernel/usermode.h of what a return to user mode does is that of each
-kernel whose headers are here: one that does more fails this test first."""
+"""kernel/usermode.h lists what a return to user mode does, as in each kernel whose headers
+
+are here: a kernel that does more fails this test first.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ HERE = (ROOT / "kernel" / "usermode.h").read_text()
 
 
 def headers() -> dict[str, Path]:
-    """include/linux of the kernels that have been fetched, or were built."""
+    """include/linux of each kernel that was fetched or built."""
     found = {}
     for kernel in sorted((ROOT / "build" / "kernels").glob("*/")):
         places = [*kernel.glob("usr/src/linux-headers-*-common"), kernel / "headers"]
@@ -32,7 +34,7 @@ def uncommented(text: str) -> str:
 
 
 def listed(heading: str) -> set[str]:
-    """First words of the lines of the table under @heading."""
+    """The first words of each line of the table under @heading."""
     table = HERE.partition(heading)[2].partition("\n *\n")[2].partition("\n *\n")[0]
     return set(re.findall(r"^ \*   (\w+)", table, re.M)) - {"flag"}
 
@@ -70,13 +72,13 @@ def test_functions(kernel: str) -> None:
     text = uncommented((KERNELS[kernel] / "resume_user_mode.h").read_text())
     body = text.partition("static inline void resume_user_mode_work(")[2].partition("\n}\n")[0]
     calls = set(re.findall(r"\b(\w+)\(", body))
-    # What guards the others, and the flag that stands for them all.
+    # Conditions around the calls, and the flag that summarises them.
     calls -= {"if", "unlikely", "clear_thread_flag", "smp_mb__after_atomic", "task_work_pending"}
     assert len(calls) >= 4
     assert calls <= listed("resume_user_mode_work() calls:")
 
 
 def test_flags_have_their_place() -> None:
-    """Each listed flag is in one of the three sets, or ends a run by not being there."""
+    """Each listed flag is in one of the three sets, or ends a run by its absence from them."""
     sets = " ".join(macro(HERE, f"USERMODE_{name}") for name in ("RESCHED", "WAITS", "UNKNOWN"))
     assert set(re.findall(r"_TIF_\w+", sets)) == listed("exit_to_user_mode_loop()")

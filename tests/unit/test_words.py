@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 from test_names import FILES
 
-# What a comment or page says in another word.
+# Words to avoid, with better ones.
 WORDS = {
     r"\bdear\b": "expensive",
     r"\b[Nn]obody\b": "no task, no user",
@@ -21,7 +21,7 @@ WORDS = {
     r"\bby halves\b": "binary search",
     r"\bwhat has to hold\b|\bof which there is\b|\bwho is to\b": "name the thing",
 }
-# Code that people read to change it, and pages. Patches are in the words of what they patch.
+# Code that people read to change it, and pages. Patches use the words of the code they patch.
 READ = ("kernel/", "core/", "engine/confined/", "engine/luajit/", "lib/", "cli/", "docs/", "man/")
 TEXTS = sorted(
     name
@@ -63,7 +63,7 @@ def test_head(name: str) -> None:
     assert not re.fullmatch(r"[Ss]ee (?:\S+|\S+ and \S+)\.", text) and len(text.split()) > 4
 
 
-# A static function's name stands in stack traces, profiles and cscope without its file.
+# Stack traces, profiles and cscope show a static function's name without its file.
 PREFIXED = re.compile(
     r"(kernel|core)/(?!user/|(kernel/)?(net/frames|arch/)).*\.c"
     r"|engine/confined/(batches|fuel|live|table)\.c"

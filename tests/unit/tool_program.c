@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Registers and calls scripts in threads; for test_tools.py, in memory that nothing has set. */
+/* Registers and calls scripts in threads, in uninitialised memory; for test_tools.py. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, i < 2 ? use_one : use_own, NULL);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	/* Not for MemorySanitizer, which does not see what a script writes. */
+	/* Not under MemorySanitizer, which does not see a script's writes. */
 	if (argc == 1 && (syscript_call(script, 4, args, 1, &got) != 1 || got < 1 || !buf[0]))
 		puts("nothing was read");
 	printf("done in %d\n", syscript_backend(script));

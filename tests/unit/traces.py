@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Traces made up for tests of consolidate, and the command itself."""
+"""Synthetic traces for tests of consolidate, and the command itself."""
 
 from __future__ import annotations
 

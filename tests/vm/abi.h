@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The bare interface of uapi/syscript.h, for tests that must not go through
- * libsyscript.  Everything returns what the kernel does, or -errno.
+ * The bare interface of uapi/syscript.h, for tests that must not use libsyscript. All functions
+ * return the kernel's result, or -errno.
  *
- * A test is a program of main() calling its parts; it ends with abi_verdict():
- * exit status 0 passed, 1 failed (each failure printed), 77 skipped.
+ * A test is a program whose main() calls its parts and returns abi_verdict(): exit status 0 passed,
+ * 1 failed (each failure is printed), 77 skipped.
  */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H
@@ -45,8 +45,8 @@ static int abi_device = -1;
 	} while (0)
 
 /*
- * A time limit, in ns, for scripts that are not about it: an emulated CPU can
- * stand still for longer than the default allows.
+ * A time limit, in ns, for scripts that do not test limits: an emulated CPU may stand still for
+ * longer than the default.
  */
 #define ABI_PATIENCE	10000000000ULL
 
@@ -121,7 +121,7 @@ static inline int abi_register(const char *source)
 	return abi_register_limits(source, 0, 0, ABI_PATIENCE);
 }
 
-/* For a test that goes no further without it. */
+/* For tests that cannot continue without the script. */
 static inline int abi_must_register(const char *source)
 {
 	int fd = abi_register(source);
@@ -133,7 +133,7 @@ static inline int abi_must_register(const char *source)
 	return fd;
 }
 
-/* The two ways to call: 0, or -errno. */
+/* A way to call a script: 0, or -errno. */
 typedef long abi_way(int fd, struct syscript_call *call);
 
 static inline long abi_call_ioctl(int fd, struct syscript_call *call)
@@ -161,7 +161,7 @@ static inline int abi_call(int fd, int64_t a, int64_t b, int64_t *result)
 	return err;
 }
 
-/* Length of the text, or -errno; @buf always ends up as a string. */
+/* Length of the text, or -errno; @buf always becomes a terminated string. */
 static inline int abi_text(int fd, unsigned int which, char *buf, size_t size)
 {
 	struct syscript_text text = {
@@ -180,7 +180,7 @@ static inline int abi_info(int fd, struct syscript_info *info)
 	return abi_ioctl(fd, SYSCRIPT_IOC_INFO, info);
 }
 
-/* The first script after @id that this task may see. */
+/* The first script with an id above @id that this task may see. */
 static inline int abi_next(uint64_t id, struct syscript_info *info)
 {
 	memset(info, 0, sizeof(*info));
@@ -188,7 +188,7 @@ static inline int abi_next(uint64_t id, struct syscript_info *info)
 	return abi_ioctl(abi_device, SYSCRIPT_IOC_NEXT, info);
 }
 
-/* How many scripts process @pid has in the list. */
+/* The number of scripts of process @pid in the list. */
 static inline int abi_count(pid_t pid)
 {
 	struct syscript_info info;
@@ -260,7 +260,7 @@ static inline void abi_sleep(double seconds)
 
 #define ABI_ADD		"function run(a, b) return a + b end"
 #define ABI_LOOP	"function run() while true do end end"
-/* Sleeps @a ms in a system call: time that counts for no limit. */
+/* Sleeps @a ms in a system call: time that no limit counts. */
 #define ABI_SLEEP	"function run(ms) return syscall.poll(0, 0, ms) end"
 
 #endif /* TESTS_ABI_H */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Attaches to its parent over and over, and is not let: test_usermode.py.
+"""Repeatedly tries to attach to its parent, and is denied: test_usermode.py.
 
-Each denied process_vm_readv(2) leaves work for the return to user mode, where
-kernel.yama.ptrace_scope forbids all but descendants.
+Each denied process_vm_readv(2) leaves work for the return to user mode, if kernel.yama.ptrace_scope
+allows only descendants.
 
 usage: denied.py: prints a line when its script is about to begin; the result if it ends
 """

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A directory by syscript_readdirplus(), whatever file system it is on.
+ * Checks syscript_readdirplus() on a directory of any file system.
  *
- * usage: dircheck stable|changing DIRECTORY [COUNT]   entry for entry, COUNT of them
- *        dircheck replies DIRECTORY                   those in it, in large and small parts
+ * usage: dircheck stable|changing DIRECTORY [COUNT]   entry by entry, COUNT of them
+ *        dircheck replies DIRECTORY                   its subdirectories, in large and small parts
  *        dircheck walk DIRECTORY                      prints what a walk finds
- *        dircheck storm DIRECTORY SECONDS             while others are at work in it
+ *        dircheck storm DIRECTORY SECONDS             while other processes change it
  *        dircheck races DIRECTORY SECONDS             while it is closed and unmapped
  *        dircheck endless DIRECTORY                   to be killed
  */
@@ -41,7 +41,7 @@ static int compare(const char *path, enum strict strict, long count)
 
 /* -- However replies are cut ------------------------------------------------ */
 
-/* All directories of @path: each at once, and in parts with hardly room for a name. */
+/* All subdirectories of @path: each at once, and in parts with room for hardly a name. */
 static void check_replies(const char *path)
 {
 	DIR *top = opendir(path);
@@ -58,7 +58,7 @@ static void check_replies(const char *path)
 	closedir(top);
 }
 
-/* What a walk finds, a path a line, and how many errors. */
+/* Prints the paths that a walk finds, one per line, and the number of errors. */
 static void print_walk(const char *path)
 {
 	int fd = open_dir(path);
@@ -110,7 +110,7 @@ static void disturb(int dir, unsigned int seed)
 	}
 }
 
-/* All that stays is there, once and right; the rest is right or gone. */
+/* Every file that stays is found, once and correctly; others are correct or missing. */
 static void look_at_storm(const char *path, ino_t *inodes)
 {
 	static unsigned char times[KEPT];
@@ -182,7 +182,7 @@ static void *close_and_open(void *arg)
 		__atomic_store_n(&racing, fd, __ATOMIC_RELEASE);
 		usleep(200);
 		close(fd);
-		/* Another file's by now. */
+		/* By now the descriptor refers to another file. */
 		dup2(0, fd);
 		usleep(50);
 		close(fd);
@@ -215,7 +215,7 @@ static int races(const char *path, int seconds)
 	long good = 0, bad = 0;
 	pthread_t threads[2];
 
-	/* The library's scripts are not to get a descriptor that is closed meanwhile. */
+	/* The library's scripts must not get a descriptor that is closed meanwhile. */
 	CHECK_EQ(syscript_readdirplus(-1, shaky, SIZE, ALL, 0, NULL), -EBADF);
 	CHECK_EQ(syscript_stat_many(AT_FDCWD, &file, 1, ALL, 0), 0);
 	CHECK(!pthread_create(&threads[0], NULL, close_and_open, (void *)path));

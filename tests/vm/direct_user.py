@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an ordinary user gets from the library's batches of files: test_direct.py."""
+"""An ordinary user's results of the library's batches of files: test_direct.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ for function in ("readdirplus", "open_read_close"):
     getattr(so, f"syscript_{function}").restype = ctypes.c_ssize_t
 
 BASIC, DOTS = 0x7FF, 1
-# Offsets in struct syscript_dirent, and of the size and the mode in its attributes.
+# Offsets in struct syscript_dirent: error, attributes, name.
 ERROR, STAT, NAME = 8, 16, 16 + 136
 SIZE, MODE = STAT + 24, STAT + 40
 

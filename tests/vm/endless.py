@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How late endless compounds end, as an ordinary process sees it: test_endless.py.
+"""Measures how late endless compounds end, from an ordinary process: test_endless.py.
 
-usage: endless.py SAMPLES END LOOP...: for each JSON, ns from what ends a run to when it
-has ended
+usage: endless.py SAMPLES END LOOP...: prints JSON: for each run the ns from the event that ends it
+to its end
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confined import insn as i
 from confined.kernel import Arena, lib, register
 
-# So short that the first look at the clock is the one that ends it: later ones might
-# come soon after a limit by chance, however rare they are.
+# So short that the first poll of the clock ends it: later polls might come soon after a limit by
+# chance, however rare they are.
 LIMIT = 1_000_000
 RUNNING = 1  # SYSCRIPT_STATE_RUNNING
 LSEEK, GETPPID = i.SYSCALL + 8, i.SYSCALL + 110
@@ -42,7 +42,7 @@ def running() -> bool:
 
 
 def time_limit(loop: list[bytes], arena: Arena) -> int:
-    """The time in its own code, without system calls."""
+    """A limit on the time in its own code, without system calls."""
     fd = register(loop, arena, time_limit_ns=LIMIT)
     since = time.monotonic_ns()
     assert lib.call(fd)[0] == -errno.ETIME
@@ -62,7 +62,7 @@ def wall_limit(loop: list[bytes], arena: Arena) -> int:
 
 
 def sigkill(loop: list[bytes], arena: Arena) -> int:
-    """Until the process ends, not only the run."""
+    """Until the process has ended, not just the run."""
     child = os.fork()
     if not child:
         lib.call(register(loop, arena))

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""
-Run by test_frames.py as an ordinary user in a namespace with devices one and two.
+"""Run by test_frames.py as an ordinary user in a namespace with devices one and two.
 
-With "compound" the server is one in C.  With "pod" as containers are: the device one has an
-address, and CAP_NET_RAW is all that the process may.  Its stack would answer that the port is
-closed; a UDP socket on it that refuses all that comes prevents that, without a capability
+With "compound" the server is a C compound. With "pod" it works as in a container: the device one
+has an address, and the process has only CAP_NET_RAW. The stack would reply that the port is closed;
+a UDP socket whose filter refuses all datagrams prevents that, without a capability
 (docs/deploy.md).
 """
 
@@ -40,7 +39,7 @@ def packet(name: str, protocol: int) -> socket.socket:
 
 
 def muted(port: int) -> socket.socket:
-    """A UDP socket on the port whose filter refuses all."""
+    """A UDP socket on the port whose filter refuses all datagrams."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     code = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # ret #0
     filter_ = struct.pack("HxxxxxxQ", 1, ctypes.addressof(code))
@@ -50,7 +49,7 @@ def muted(port: int) -> socket.socket:
 
 
 def protocols(sock: socket.socket, mac: bytes, n: int) -> list[int]:
-    """Protocols of the next n IPv4 frames, and of those that follow at once."""
+    """Protocols of the next n IPv4 frames, and of any that follow immediately."""
     found: list[int] = []
     until = time.monotonic() + 10
     while time.monotonic() < until:

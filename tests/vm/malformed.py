@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""
-Run for test_net_scripts.py before the guest starts, with the system's own Python, which has
-scapy: for each of four of scripts/net/ prints its name and 200 frames in hexadecimal, 199 of
-which are nonsense.
+"""Makes frames for test_net_scripts.py, with the system's Python, which has scapy.
+
+Runs before the guest starts. For each of four scripts of scripts/net/ it prints the script's name
+and 200 frames in hexadecimal, 199 of them malformed.
 
 usage: malformed.py SEED
 """
@@ -20,7 +20,7 @@ GET = b"\0\1\0\0\0\1\0\0get key\r\n"
 
 
 def good(name: str) -> Packet:
-    """A packet that the script answers, or recognizes as another host's."""
+    """A packet that the script replies to, or recognises as another host's."""
     if name == "arp_icmp":
         return IP(**HOSTS) / ICMP(type=8) / Raw(b"ping")
     if name == "dns":
@@ -31,7 +31,7 @@ def good(name: str) -> Packet:
 
 
 def wrong(name: str) -> Packet:
-    """Fields of one layer, or of all of them, at random; checksums are right half of the time."""
+    """Random values in fields of one layer or of all; checksums are right half of the time."""
     if name == "arp_icmp" and random.random() < 0.4:
         return fuzz(ARP(op=1, pdst=HOSTS["dst"]))
     packet = good(name)
@@ -46,7 +46,7 @@ def wrong(name: str) -> Packet:
 
 
 def spoil(frame: bytes) -> bytes:
-    """Cut, or with a few bytes changed."""
+    """Truncated, or with a few bytes changed."""
     how = random.randrange(4)
     if how == 0:
         return frame[: random.randrange(14, len(frame) + 1)]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Descriptors that go over a Unix socket (SCM_RIGHTS), for tests; after abi.h. */
+/* Passes descriptors over a Unix socket (SCM_RIGHTS); include it after abi.h. */
 #ifndef TESTS_PASS_FD_H
 #define TESTS_PASS_FD_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Load for test_leaks.py: threads that register, call and close scripts as fast
- * as they can (--scripts), or that compute with every floating-point register
- * and check the result (--floats).  Exit status 0, or 1 with what was wrong.
+ * Load for test_leaks.py: threads that register, call and close scripts as fast as they can
+ * (--scripts), or that compute with every floating-point register and check the result (--floats).
+ * Exit status 0, or 1 with the fault.
  */
 #include <getopt.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static const char *storm_source(unsigned int *seed)
 	return storm_sources[rand_r(seed) % ARRAY_SIZE(storm_sources)];
 }
 
-/* Quotas and a full arena are no fault of the module's in a storm. */
+/* In a storm, exceeded quotas and a full arena are not errors of the module. */
 static bool storm_refused(int err)
 {
 	return err == -EDQUOT || err == -ENOMEM;
@@ -64,7 +64,7 @@ static void *storm_scripts(void *arg)
 				CHECK_EQ(sum, a + b);
 		}
 	}
-	/* The last ones are left to exit. */
+	/* The last scripts are left for exit to close. */
 	return (void *)calls;
 }
 
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 		total += (unsigned long)count;
 	}
 	printf("%lu rounds\n", total);
-	/* A storm that got nothing done shows nothing. */
+	/* A storm without a single success proves nothing. */
 	CHECK(total > 0);
 	return abi_verdict();
 }

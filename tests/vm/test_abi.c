@@ -17,7 +17,7 @@ static void test_requests(void)
 		 -ENOTTY);
 	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_REGISTER, big), -ENOTTY);
 	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_NEXT, big), -ENOTTY);
-	/* The right number with another direction is another request. */
+	/* The same number with another direction is another request. */
 	CHECK_EQ(abi_ioctl(fd, _IOW(SYSCRIPT_IOC_MAGIC, 0x42, struct syscript_call),
 			   big), -ENOTTY);
 	CHECK_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -27,7 +27,7 @@ static void test_requests(void)
 #define REGISTER_SIZE_1	136	/* up to @reserved */
 #define CALL_SIZE_1	144	/* up to @fd */
 
-/* What structures of other sizes do; the first version had @first bytes. */
+/* Structures of other sizes; the first version had @first bytes. */
 static void check_sizes(int fd, unsigned long request, void *known_struct,
 			size_t known, size_t first)
 {
@@ -210,7 +210,7 @@ static void test_register_errors(void)
 	CHECK_EQ(strncmp(cut, "test:1", 6), 0);
 	CHECK_EQ(register_error("syntax error (", (char *)8, 100), -EFAULT);
 
-	/* An error buffer that is not needed is not touched. */
+	/* An error buffer is not touched if there is no error. */
 	fd = register_error(ABI_ADD, (char *)8, 100);
 	CHECK(fd >= 0);
 	close(fd);
@@ -227,7 +227,7 @@ static void test_check(void)
 	CHECK_EQ(abi_count(getpid()), before);
 }
 
-/* What is expected at a descriptor is looked at before anything runs. */
+/* The expected file of a descriptor is checked before anything runs. */
 static void test_call_expects(abi_way *way)
 {
 	const struct syscript_call good = {
@@ -277,7 +277,7 @@ static void test_call_expects(abi_way *way)
 	close(fd);
 }
 
-/* Or the script itself is expected: whose number another one may have. */
+/* Or the script itself is expected: another one may reuse its number. */
 static void test_call_expects_script(abi_way *way)
 {
 	struct syscript_call call = {
@@ -331,7 +331,7 @@ static void test_call_fields(abi_way *way)
 	CHECK_EQ(way(fd, &call), -EPROTO);
 	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
 	CHECK(strstr(text, "a userdata value"));
-	/* An argument that is not passed may be anything. */
+	/* Arguments beyond nargs may be anything. */
 	call = good;
 	call.args[2] = INT64_MIN;
 	CHECK_EQ(way(fd, &call), 0);
@@ -353,7 +353,7 @@ static void test_call_results(abi_way *way)
 	for (i = 0; i < 8; i++)
 		CHECK_EQ(call.results[i], call.args[i]);
 
-	/* Results that run() did not give are kept as they were. */
+	/* Results that run() did not return are left unchanged. */
 	call.nargs = 1;
 	memset(call.results, 0x55, sizeof(call.results));
 	CHECK_EQ(way(fd, &call), 0);
@@ -374,7 +374,7 @@ static void test_call_results(abi_way *way)
 	close(fd);
 }
 
-/* A structure whose second half is not there, or not to be written. */
+/* A structure whose second half is unmapped, or read-only. */
 static void test_call_memory(abi_way *way)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -402,7 +402,7 @@ static void test_call_memory(abi_way *way)
 	close(fd);
 }
 
-/* An error is a script's where that has been asked for, and is said to be. */
+/* A script's own error is marked as such if that was requested. */
 static void test_call_tells(abi_way *way)
 {
 	struct syscript_call call, good = { .nargs = 2, .args = { 40, 2 } };
@@ -422,7 +422,7 @@ static void test_call_tells(abi_way *way)
 	call = good;
 	CHECK_EQ(way(fd, &call), -EPROTO);
 	CHECK_EQ(call.state, 0);
-	/* No script was run, and asking again gets the same. */
+	/* No script ran; asking again gives the same result. */
 	good.flags = SYSCRIPT_CALL_TELL;
 	good.nargs = SYSCRIPT_ARGS_MAX + 1;
 	call = good;
@@ -431,7 +431,7 @@ static void test_call_tells(abi_way *way)
 	close(fd);
 }
 
-/* lseek(2) calls with one whence only, and only before the beginning. */
+/* lseek(2) calls a script with one whence only, and only with negative offsets. */
 static void test_other_seeks(void)
 {
 	struct syscript_call call = { .nargs = 2, .args = { 40, 2 } };
@@ -445,7 +445,7 @@ static void test_other_seeks(void)
 			CHECK_EQ(lseek(fd, -address, whence), 0);
 	}
 	CHECK_EQ(call.nresults, 0);
-	/* No address of the process's. */
+	/* Not an address of the process. */
 	CHECK_EQ(lseek(fd, INT64_MIN, SYSCRIPT_SEEK_CALL), -1);
 	CHECK_EQ(errno, EFAULT);
 	CHECK_EQ(lseek(fd, -1, SYSCRIPT_SEEK_CALL), -1);
@@ -464,12 +464,12 @@ static void test_text(void)
 	CHECK_EQ(abi_call(fd, 0, 0, NULL), -EPROTO);
 	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
 	CHECK(strstr(text, "test:1:") && strstr(text, "boom"));
-	/* Cut, ended with a NUL, the whole length told; and it stays. */
+	/* Truncated, terminated with a NUL, with the full length returned; and the text is kept. */
 	CHECK_EQ(abi_text(fd, SYSCRIPT_TEXT_ERROR, cut, sizeof(cut)),
 		 (long long)strlen(text));
 	CHECK_EQ(strcmp(cut, "tes"), 0);
 	CHECK_EQ(abi_ioctl(fd, SYSCRIPT_IOC_TEXT, &bad), -EINVAL);
-	/* An error of the script does not end it. */
+	/* An error does not end the script. */
 	CHECK_EQ(abi_call(fd, 0, 0, NULL), -EPROTO);
 	close(fd);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An account's limits, and that they are checked before anything is allocated.
+"""An account's limits are checked before anything is allocated.
 
-tests/hostile/test_account_storms.py has the same by storms, for longer.
+tests/hostile/test_account_storms.py has the same as storms, for longer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def told(account: Account, word: object = 1) -> list:
 
 
 def test_locked_memory_is_a_users() -> None:
-    """All processes of a user have one limit, others have theirs."""
+    """All processes of a user share one limit; other users have their own."""
     limit = 3 * ARENA
     with (
         Account(FIRST_UID, hold_arenas, limit) as first,
@@ -85,7 +85,7 @@ def test_locked_memory_is_a_users() -> None:
 
 
 def test_all_of_a_huge_page_counts() -> None:
-    """A huge page stays charged as long as any part of it is pinned."""
+    """A huge page stays charged while any part of it is pinned."""
     with Account(FIRST_UID, hold_huge, 4 << 20) as first:
         assert first.hear() == [0, "", 2 << 20, True]
     with Account(FIRST_UID, hold_huge, 1 << 20) as second:
@@ -108,7 +108,7 @@ os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
 
 
 def test_exec_does_not_begin_at_nothing() -> None:
-    """What an open descriptor holds still counts, and is listed."""
+    """Memory held by an open descriptor still counts, and is listed."""
     command = [sys.executable, "-c", PRELUDE + BEFORE_EXEC, PRELUDE + AFTER_EXEC]
     done = subprocess.run(
         command, **account("outsider"), capture_output=True, text=True, timeout=60 * SLOWDOWN
@@ -165,7 +165,7 @@ def test_what_is_under_way_counts() -> None:
 
 
 def sweep(channel: Channel) -> None:
-    """Each limit of locked memory and each of the script's own, by small steps."""
+    """Each limit of locked memory and of the script, in small steps."""
     for limit in range(0, 3 * ARENA + 1, 4096):
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, 3 * ARENA))
         arenas = [Arena() for _ in range(3)]
@@ -198,13 +198,13 @@ def test_limits_at_every_value() -> None:
             assert result in (0, -errno.ENOBUFS) and held <= limit, line
             seen.append(result)
         assert line == [0]
-    # Refused to some value and never after it.
+    # Refused up to some value and never above it.
     assert seen == sorted(seen) and {0, -errno.ENOBUFS} == set(seen)
     assert not list(lib.scripts())
 
 
 def test_threads_share_what_is_under_way() -> None:
-    """Two threads, one arena, a limit that it just fits."""
+    """Two threads register in one arena, with a limit that just suffices."""
 
     def body(channel: Channel) -> None:
         may_lock(ARENA)
@@ -255,11 +255,11 @@ def test_pins_are_all_released() -> None:
 
 
 def test_code_has_room_for_others() -> None:
-    """Accounts take all that they can get; who comes later has a slot of each kind."""
+    """Accounts take all code memory they can get; a later one still has a slot of each kind."""
     with accounts(HOGS, hold_all_code) as hogs:
         held = [told(hog) for hog in hogs]
-        # Half of the pot and of what is left each time, and both slots; a page or so may
-        # be lost on the kernel's way to call.
+        # Half of the pool and of the rest each time, and both slots; a page or two may be lost on
+        # the kernel's calling path.
         for got, most in zip(held, (464, 304, 224), strict=True):
             assert most - 4 <= got <= most + 4, held
         with Account(FIRST_UID + HOGS, hold_code) as last:
@@ -273,7 +273,7 @@ def test_code_has_room_for_others() -> None:
 
 
 def test_code_of_a_higher_limit() -> None:
-    """A program generates the code itself if the one it waits for exceeds its limit."""
+    """A program generates the code itself if the copy it waits for exceeds its limit."""
 
     def body(channel: Channel, memory: int) -> None:
         with Arena() as arena:
@@ -293,7 +293,7 @@ def test_code_of_a_higher_limit() -> None:
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="one CPU")
 def test_new_code_disturbs_no_other_cpu() -> None:
-    """Only those where the process may be: not one on which another one is."""
+    """Only CPUs where the process may run are interrupted, not one running another process."""
     many = 300
 
     def body(channel: Channel) -> None:
@@ -319,7 +319,7 @@ def test_new_code_disturbs_no_other_cpu() -> None:
 
 
 def test_new_code_on_all_cpus() -> None:
-    """Threads that are on all CPUs run what one of them has just registered."""
+    """Threads on all CPUs run code that one of them has just registered."""
 
     def body(channel: Channel) -> None:
         arena, now = Arena(), [0, 0]

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * What scripts see of addresses tells nothing of them: neither where an object
- * lies, nor how far it is from another.
- */
+/* Addresses that scripts see reveal neither where an object lies, nor how far apart objects are. */
 #include "abi.h"
 
 #define OBJECTS		256
 #define BITS		47
 
-/* Objects that lie next to each other, and are all of the same size. */
+/* Objects that lie next to each other, all of the same size. */
 #define SOURCE(make) \
 	"local t = {} for i = 1, 256 do t[i] = " make " end " \
 	"function run(i) return tonumber((('%p'):format(t[i + 1]))) end"
@@ -49,7 +46,7 @@ static void look(int fd, int64_t *seen)
 	}
 }
 
-/* Each bit is as often set as not: eight standard deviations are allowed. */
+/* Each bit is set half of the time: eight standard deviations are allowed. */
 static void check_bits(const int64_t *seen)
 {
 	for (int bit = 0; bit < BITS; bit++) {
@@ -61,7 +58,7 @@ static void check_bits(const int64_t *seen)
 	}
 }
 
-/* Neighbours are at one of few distances; a key that is added or xored shows it. */
+/* Neighbours have one of few distances; adding or xoring a key would show. */
 static void check_distances(const int64_t *seen)
 {
 	int64_t sums[OBJECTS], changes[OBJECTS];

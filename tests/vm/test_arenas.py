@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Arenas that are the module's memory: pages as they are used, and no others'."""
+"""Arenas in the module's memory: only pages that are used, and only the program's own."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def parameter(name: str, value: int) -> Iterator[None]:
 
 
 def test_pages_come_as_they_are_used() -> None:
-    """And no page is locked: RLIMIT_MEMLOCK is 0."""
+    """No page is locked either: RLIMIT_MEMLOCK is 0."""
     result = as_user(
         "resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))\n"
         "with Mapped(SIZE) as arena:\n"
@@ -107,7 +107,7 @@ def test_pages_come_as_they_are_used() -> None:
 
 
 def test_places_without_memory_are_nobody_elses() -> None:
-    """A program can write there, and no process or other program reads it."""
+    """A program can write there, and no process or other program can read it."""
     result = as_user(
         "with Mapped(SIZE) as arena, Mapped(SIZE) as other:\n"
         "    fd, third = added(DO, arena), added(DO, other)\n"
@@ -147,7 +147,7 @@ def test_stack_grows_to_its_end() -> None:
 
 
 def test_an_account_has_so_much() -> None:
-    """A program's error, or SIGBUS for who writes; who reads goes on."""
+    """Writing beyond the limit is a program's error, or SIGBUS for a process; reading works."""
     with parameter("max_arenas", 60 * PAGE):
         result = as_user(
             "with Mapped(SIZE) as arena:\n"
@@ -172,7 +172,7 @@ def test_an_account_has_so_much() -> None:
             "    result['freed'] = ask(added(DO, arena), arena, 0x10000, 20 * PAGE)\n"
         )
     assert result == {
-        "all": [-errno.ENOMEM, 1],  # the page of the request
+        "all": [-errno.ENOMEM, 1],  # the page for the request
         "written": True,
         "alive": [1, 0],
         "read": 8,
@@ -234,7 +234,7 @@ def test_process_does_what_it_can_to_its_mapping() -> None:
 
 
 def test_unmapped_under_a_run() -> None:
-    """The run goes on with what it has; what is mapped there then is not its."""
+    """The run continues with the memory it has; new mappings there are not its own."""
     result = as_user(
         "long = i.movi(6, 30) + i.storei(10, -16, 0) + i.storei(10, -8, 10_000_000)\n"
         "long += i.mov(1, 10) + i.alui('add', 1, -16) + i.movi(2, 0)\n"
@@ -297,7 +297,7 @@ print(json.dumps(result))
 
 @pytest.mark.skipif(not (GROUPS / "cgroup.controllers").exists(), reason="no control groups")
 def test_a_full_control_group_is_an_error() -> None:
-    """Not the end of a process in it."""
+    """It does not kill a process in the group."""
     (GROUPS / "cgroup.subtree_control").write_text("+memory")
     group = GROUPS / "arenas"
     group.mkdir(exist_ok=True)
@@ -323,7 +323,7 @@ def test_a_full_control_group_is_an_error() -> None:
 
 
 def test_threads_grow_one_arena() -> None:
-    """Programs of one arena at once, each with a view of its own: none goes under the other."""
+    """Programs of one arena at once, each with its own view: none is lost."""
     result = as_user(
         "with Mapped(SIZE) as arena:\n"
         "    deep, asks, bad = added(DEEP, arena, stack=60 * PAGE), added(DO, arena), []\n"

@@ -30,8 +30,8 @@ from runner import (
 # Seconds from SIGKILL to the end of the process, on a busy emulated machine.
 DEATH = 60 * SLOWDOWN
 
-# What a script does over and over when it is killed: each binding and each way
-# to be blocked.  a is 4 KiB of the process's memory.
+# What a script repeats when it is killed: each binding, and each way to block. a is 4 KiB of the
+# process's memory.
 WHERE = {
     "loop": "",
     "call": "f()",
@@ -102,7 +102,7 @@ def nothing_left() -> Iterator[None]:
     """After each test no script is alive and nothing holds the module."""
     before = REFCNT.read_text()
     yield
-    # The last fput of a killed process may come just after its parent knows.
+    # The last fput() of a killed process may come after its parent was notified.
     deadline = time.monotonic() + DEATH
     while (left := scripts()) or REFCNT.read_text() != before:
         assert time.monotonic() < deadline, (left, before, REFCNT.read_text())
@@ -143,7 +143,7 @@ def start(mode: Mode, source: str, *options: str) -> subprocess.Popen[bytes]:
 
 
 def test_listed() -> None:
-    """`syscript list` tells what there is, with the names of struct syscript_info."""
+    """`syscript list` lists scripts, with the field names of struct syscript_info."""
     child = start(KERNEL[0], VICTIM % WHERE["blocked poll"])
     done = subprocess.run([COMMAND, "list", "--json"], check=True, capture_output=True)
     (info,) = scripts()
@@ -159,7 +159,7 @@ def test_listed() -> None:
     assert listed["state"] == "running"
 
 
-# fs.* is what only LuaJIT's engine has.
+# Only LuaJIT's engine has fs.*.
 VICTIMS = [(where, KERNEL if "fs." in code else MODES) for where, code in WHERE.items()]
 
 
@@ -175,7 +175,7 @@ def test_kill(where: str, mode: Mode) -> None:
 
 
 def test_stop_and_continue() -> None:
-    """A stop ends the run after its grace time, and not the script."""
+    """A stop ends the run after its grace time, but not the script."""
     child = start(KERNEL[0], VICTIM % "", "--time-limit", "1000")
     child.send_signal(signal.SIGSTOP)
     time.sleep(0.2)
@@ -194,7 +194,7 @@ def test_terminate() -> None:
 
 
 def test_interrupted_and_ignored() -> None:
-    """A script that takes no notice of EINTR waits on, until it is killed."""
+    """A script that ignores EINTR waits on, until it is killed."""
     source = VICTIM % "assert(syscall.poll(0, 0, -1) == -errno.EINTR)"
     child = start(KERNEL[0], source)
     time.sleep(0.3)
@@ -205,7 +205,7 @@ def test_interrupted_and_ignored() -> None:
 
 
 def test_kill_flag(as_user: Run) -> None:
-    """SYSCRIPT_KILL: over a limit, the process dies instead of its script."""
+    """SYSCRIPT_KILL: a script over a limit kills its process."""
     command = KERNEL[0].command(Path("-"), "--kill")
     done = as_user(command, input="function run() while true do end end")
     assert done.returncode == -signal.SIGKILL, done

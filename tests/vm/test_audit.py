@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Audit records each call of a script that a rule matches, as it does outside."""
+"""Audit records each call of a script that matches a rule, as outside scripts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rule(*names: str, **more: int | str) -> Rule:
 
 
 def seen(event: Event) -> list[object]:
-    """What is compared of an event."""
+    """The parts of an event that are compared."""
     number = int(event.call["syscall"])
     name = next(name for name, n in NUMBERS.items() if n == number)
     args = [event.call[f"a{i}"] for i in range(min(CALLS.get(name, 4), 4))]
@@ -63,7 +63,7 @@ def seen(event: Event) -> list[object]:
 
 
 def watched(audit: Auditing, work: Callable[[], object]) -> tuple[object, list[Event]]:
-    """The result of the work in a process with an audit context, and the records."""
+    """The result of some work in an audited process, and its records."""
     status, said = in_child(lambda: [os.getpid(), work()])
     assert status == 0, said
     pid, result = said
@@ -71,7 +71,7 @@ def watched(audit: Auditing, work: Callable[[], object]) -> tuple[object, list[E
 
 
 class Things:
-    """Addresses and descriptors that calls take."""
+    """Addresses and descriptors that calls need."""
 
     def __init__(self, place: Path) -> None:
         self.there, self.lost = place / "there", place / "lost"
@@ -105,7 +105,7 @@ class Things:
         ]
 
 
-# Not lseek(2), which calls scripts.
+# Without lseek(2), which calls scripts.
 RECORDED = ["dup", "openat", "newfstatat", "unlinkat", "mkdirat", "sendto"]
 
 
@@ -143,7 +143,7 @@ def test_arguments_that_a_call_does_not_take_are_0(audit: Auditing) -> None:
 
 
 def test_call_of_the_script_has_a_record_of_its_own(audit: Auditing, tmp_path: Path) -> None:
-    """After those of the calls, and with nothing of theirs."""
+    """It comes after the records of the calls, and has none of their data."""
     audit.add(rule("ioctl", "lseek", key="syscript"))
     audit.add(rule("openat", exit=-errno.ENOENT, key="syscript"))
     things = Things(tmp_path)
@@ -210,7 +210,7 @@ def test_batches_of_files(batch: str, audit: Auditing, tmp_path: Path) -> None:
 
 
 def test_batch_of_a_directory(audit: Auditing, tmp_path: Path) -> None:
-    """If calls are watched, only the program looks for extended attributes."""
+    """If calls are audited, only the program looks up extended attributes."""
     for name in "abc":
         (tmp_path / name).touch()
     data = ctypes.create_string_buffer(4096)
@@ -227,7 +227,7 @@ def test_batch_of_a_directory(audit: Auditing, tmp_path: Path) -> None:
         # struct syscript_dirent.stat.mask of the first entry.
         return [*done[:2], struct.unpack_from("<I", data.raw, 16)[0]]
 
-    # In a process of its own, which leaves no script.
+    # In a child process, which leaves no script behind.
     _, (_, _, mask) = in_child(work)
     assert mask & xattrs == xattrs
     audit.add(rule("statx", "getdents64", key="syscript"))
@@ -242,7 +242,7 @@ def test_batch_of_a_directory(audit: Auditing, tmp_path: Path) -> None:
 
 
 def test_batch_of_connections(audit: Auditing) -> None:
-    """Each of them is an accept4(2); the last finds none."""
+    """Each connection is one accept4(2); the last call finds none."""
     audit.add(rule("accept4", key="syscript"))
     fds = (ctypes.c_int * 3)()
 
@@ -288,13 +288,13 @@ def test_batch_of_messages(audit: Auditing, tmp_path: Path) -> None:
 
 
 def test_task_that_new_rules_exclude(audit: Auditing) -> None:
-    """Its calls outside are recorded as before; the library makes all there."""
+    """Its plain calls are recorded as before; scripts run in the process."""
     audit.add(rule("dup", key="syscript"))
 
     never = Rule(list=auditing.TASK, action=auditing.NEVER)
 
     def work() -> object:
-        # This one has a context; a new one, which a script would need, has none.
+        # This task has a context; a new one, which a script would need, would have none.
         audit.ask(auditing.ADD_RULE, never.packed())
         library = Library()
         fd, text = library.register(b"function run() return syscall.dup(-2) end", backend=AUTO)
@@ -311,7 +311,7 @@ def test_task_that_new_rules_exclude(audit: Auditing) -> None:
 
 
 def test_filters_of_an_audited_task(audit: Auditing) -> None:
-    """Calls that a filter refuses are not recorded; a killed task leaves no half record."""
+    """Calls refused by a filter are not recorded; a killed task leaves no partial record."""
     audit.add(rule("dup", "getpgid", key="syscript"))
 
     def work() -> object:
@@ -336,7 +336,7 @@ def test_filters_of_an_audited_task(audit: Auditing) -> None:
     assert os.WTERMSIG(status) == signal.SIGSYS
 
 
-# Makes a call every 2 ms for as long as half a minute, or until it is told to end.
+# Makes a call every 2 ms for half a minute, or until it is told to end.
 LONG = b"""function run(told, made)
   for i = 1, 15000 do
     syscall.dup(-1)
@@ -348,7 +348,7 @@ end"""
 
 
 def test_rules_that_come_in_the_middle_of_a_run(audit: Auditing) -> None:
-    """No process keeps them away by a run that has begun before."""
+    """A run that began before cannot avoid new rules."""
     shared = mmap.mmap(-1, 4096)
     told = ctypes.c_int64.from_buffer(shared)
     made = ctypes.c_int64.from_buffer(shared, 8)
@@ -379,12 +379,12 @@ def test_rules_that_come_in_the_middle_of_a_run(audit: Auditing) -> None:
     assert status == 0 and said[0] == 1, said
     calls = [e.call["syscall"] for e in audit.events(pid.value)]
     assert calls.count(str(NUMBERS["dup"])) > 10
-    # That of the script itself is recorded as well, at its end.
+    # The call of the script itself is recorded as well, at its end.
     assert calls[-1] in (str(NUMBERS["ioctl"]), str(NUMBERS["lseek"]))
 
 
 def test_off_again(audit: Auditing) -> None:
-    """A context stays as it was once auditing has been switched off."""
+    """An existing context stays unchanged after auditing was switched off."""
     audit.add(rule("dup", key="syscript"))
 
     def work() -> object:
@@ -400,7 +400,7 @@ def test_off_again(audit: Auditing) -> None:
 
 
 def test_storm_under_rules(audit: Auditing) -> None:
-    """Contexts survive whatever threads, filters and signals do; none matches."""
+    """Contexts survive any activity of threads, filters and signals; no rule matches."""
     audit.add(rule("getppid", "getpgid", "dup", exit=-77))
     done = subprocess.run([STORM, "3"], capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 77), done.stdout

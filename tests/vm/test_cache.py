@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compiled sources are kept, and users do not push out those of others."""
+"""Compiled sources are cached, and users do not evict those of others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRACEFS = Path("/sys/kernel/tracing")
 SOURCE = b"function run() return 'kept' end"
 library = Library()
 
-# More than there is room for, as five ids of a namespace that a member has made.
+# More sources than fit, by five IDs in a namespace that a member created.
 MANY_IDS = f"""
 import ctypes, os, sys
 sys.path.insert(0, {str(TESTS)!r})
@@ -46,7 +46,7 @@ def register(source: bytes) -> None:
 
 @pytest.fixture
 def added() -> Iterator[Path]:
-    """A trace of the sources that are added."""
+    """A trace of the sources added to the cache."""
     if not (TRACEFS / "events").exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
     tracers = TRACEFS / "available_tracers"
@@ -60,14 +60,14 @@ def added() -> Iterator[Path]:
 
 
 def is_compiled(trace: Path) -> bool:
-    """Has it to be, or is there what was kept?"""
+    """Must the source be compiled, or is it in the cache?"""
     trace.write_text("")
     register(SOURCE)
     return "cache_add" in trace.read_text()
 
 
 def test_one_who_is_many(added: Path) -> None:
-    """All the ids that a user has in a namespace have one share."""
+    """All IDs of a user in a namespace have one share."""
     assert is_compiled(added)
     assert not is_compiled(added)
     in_namespace([sys.executable, "-c", MANY_IDS], "member")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which engine a script gets that asks for none, by user and by needs."""
+"""The engine for a script that requests none, by user and by features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFINED = Path("/dev/syscript")
 
 @pytest.fixture
 def nobodys() -> Iterator[None]:
-    """No device is open to others."""
+    """No device is open to other users."""
     mode = CONFINED.stat().st_mode & 0o777
     CONFINED.chmod(0o600)
     yield
@@ -45,7 +45,7 @@ def test_member(as_user) -> None:
 
 
 def test_outsider(as_outsider) -> None:
-    """For a user who may open /dev/syscript only."""
+    """For a user who may open only /dev/syscript."""
     assert choice(as_outsider) == ("confined", "kernel")
     assert choice(as_outsider, "--backend", "kernel") == ("confined", "kernel")
     assert choice(as_outsider, "--engine", "luajit") == ("luajit", "user")
@@ -53,7 +53,7 @@ def test_outsider(as_outsider) -> None:
 
 
 def test_nobody(as_outsider, nobodys) -> None:
-    """Without a device it is the process; who insists on the kernel is told of both."""
+    """Without a device scripts run in the process; a required kernel is an error naming both."""
     assert choice(as_outsider) == ("luajit", "user")
     assert choice(as_outsider, "--engine", "confined") == ("confined", "user")
     done = run(as_outsider, "--backend", "kernel", "-e", "")
@@ -71,7 +71,7 @@ def test_without_the_runtime(as_outsider) -> None:
 
 
 def test_planted_runtime(as_outsider, as_user) -> None:
-    """A program in a private directory below one of another user, who puts a runtime there."""
+    """A program in a private directory below another user's, who plants a runtime there."""
     private = "set -e; install -d -m 777 /tmp/shared; install -d -m 755 /tmp/shared/bin"
     assert as_user(["sh", "-c", private]).returncode == 0
     plant = "install -d /tmp/shared/lib/syscript; cp /run/lua.image /tmp/shared/{}/lua.image"
@@ -114,7 +114,7 @@ def test_yields_across_pcall_stay(as_outsider) -> None:
 
 
 def test_nothing_runs_twice(as_outsider, tmp_path: Path) -> None:
-    """A script that has begun to run is not moved to another engine."""
+    """A script that has begun to run never moves to another engine."""
     note = tmp_path / "note"
     note.touch()
     note.chmod(0o666)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""No script runs unwatched: LuaJIT's clock.c, and watchdog.c where that is made to fail.
+"""No script runs unwatched: LuaJIT's clock.c, and watchdog.c when the clock is made to fail.
 
-Faults are planted by tests/clock/faults.c.  Script code that no tick sees would hang its
-CPU; today the watchdog ends it, and says so in the log.
+tests/clock/faults.c plants the faults. Script code that no tick sees would hang its CPU; the
+watchdog ends it and logs that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MS = 1_000_000
 LIMIT = 50 * MS
 NOJIT = 1  # SYSCRIPT_NOJIT
 FOREVER = b"function run() while true do end end"
-# Calls that take some 10 us each, and then no more.
+# Calls that take about 10 us each, then no more calls.
 LATE = b"""
 local buf = util.buffer(65536)
 function run(fd, n)
@@ -46,7 +46,7 @@ def set_fault(name: str, value: int) -> None:
 
 @pytest.fixture
 def faults() -> Iterator[Callable[[str, int], None]]:
-    """faults(name, value): plants one; all are gone after the test."""
+    """faults(name, value): plants a fault; all are removed after the test."""
     subprocess.run(["insmod", MODULE], check=True)
     yield set_fault
     subprocess.run(["rmmod", "faults"], check=True)
@@ -61,10 +61,10 @@ def on_last_cpu() -> Iterator[None]:
 
 
 def ends(source: bytes, *args: int, flags: int = 0) -> float:
-    """Seconds until a script that goes on for ever is over its time limit."""
+    """Seconds until an endless script exceeds its time limit."""
     library = Library()
     fd, text = library.register(source, flags=flags, time_limit_ns=LIMIT)
-    # On a busy machine its limit may be over before it is there.
+    # On a busy machine its limit may be exceeded during registration.
     if fd == -errno.ETIME:
         return 0
     assert fd >= 0, text
@@ -77,7 +77,7 @@ def ends(source: bytes, *args: int, flags: int = 0) -> float:
 def test_ticks_on_the_way_in(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
 ) -> None:
-    """A tick comes before each entry, and would go off."""
+    """A tick comes before each entry, and would stop the clock."""
     faults("hasty", 1)
     faults("window_us", 2500)
     for flags in (0, NOJIT) * 3:
@@ -86,17 +86,17 @@ def test_ticks_on_the_way_in(
 
 
 def test_what_others_take_is_not_charged(faults: Callable[[str, int], None]) -> None:
-    """As interrupts or a hypervisor do: of 40 ms between two ticks, few are the script's."""
+    """Like interrupts or a hypervisor: of 40 ms between two ticks, few belong to the script."""
     faults("stolen_us", 40_000)
     for flags in (0, NOJIT):
-        # Charged for all of it, it would end at the third tick.
+        # Charged for all of it, the script would end at the third tick.
         assert ends(FOREVER, flags=flags) > 0.2
 
 
 def test_clock_off_in_a_system_call(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None
 ) -> None:
-    """The clock may stop at any tick in a call; the return from the call starts it."""
+    """The clock may stop at any tick during a call; returning from the call restarts it."""
     faults("hasty", 1)
     with Path("/dev/zero").open("rb") as zero:
         for n in range(1, 120, 4):
@@ -109,9 +109,9 @@ def test_clock_off_in_a_system_call(
 def test_watchdog(
     faults: Callable[[str, int], None], kernel_log: KernelLog, on_last_cpu: None, flags: int
 ) -> None:
-    """A script that the clock cannot see ends nevertheless, and the clock ends later ones."""
+    """A script invisible to the clock ends nevertheless, and the clock ends later ones."""
     Path("/dev/kmsg").write_text("<6>test: a fault is planted\n")
-    # Before the clock has seen it.
+    # Planted before the clock has seen the script.
     faults("blind", 1)
     library = Library()
     fd, text = library.register(FOREVER, flags=flags, time_limit_ns=LIMIT)
@@ -134,7 +134,7 @@ def test_watchdog(
 @needs_two
 @pytest.mark.skipif(not ONLINE.exists(), reason="CPU 1 cannot go offline")
 def test_cpus_that_come_back(kernel_log: KernelLog) -> None:
-    """With a clock that was armed when its CPU went."""
+    """CPUs that went offline with an armed clock."""
     library = Library()
     fd, text = library.register(b"function run() end")
     assert fd >= 0, text

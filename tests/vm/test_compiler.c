@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What may be compiled: nothing without the parameter, no branch target ever. */
+/* What may be compiled: nothing if the parameter is off, and never a branch target. */
 #include "abi.h"
 
 #define LOOP(constant) \
 	"function run() local s = 0 for i = 1, 10000 do " \
 	"s = bit.bxor(s, " constant ") end return s end"
 
-/* Traces, after a call; with @flags those of the registration. */
+/* The number of traces after a call; @flags are the registration's, from then on. */
 static long long traces(const char *source, unsigned int *flags)
 {
 	struct syscript_info info;
@@ -21,7 +21,7 @@ static long long traces(const char *source, unsigned int *flags)
 	return info.counters[0].value;
 }
 
-/* f3 0f 1e fa: no trace with that is kept, and as a constant it never gets there. */
+/* f3 0f 1e fa (endbr64): a trace that contains it is dropped; as a constant it never occurs. */
 static void test_branch_targets(void)
 {
 	CHECK(traces(LOOP("0xfa1e0ff2"), NULL) > 0);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The confined engine in the kernel, for an untrusted user.
 
-What instructions do is tested by tests/unit/test_confined_run.py; those of its
-tests that are imported here try the kernel, too.
+tests/unit/test_confined_run.py tests the instructions; its tests imported here also run in the
+kernel.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def program(body: str) -> list[str]:
 
 
 def as_user(body: str, user: str = "outsider") -> dict:
-    """The `result` of a process of @user, who is in no group."""
+    """The `result` of code run as @user, who is in no group."""
     return apart.run(PRELUDE + body, user)
 
 
@@ -92,7 +92,7 @@ def test_calls_and_lists() -> None:
 
 
 def test_who_may() -> None:
-    """The engine's own device is open to all, and for nothing else."""
+    """The engine's device is open to all users, and serves nothing else."""
     result = as_user(
         "with Arena() as arena:\n"
         "    fd = register([i.mov(0, 1) + i.EXIT], arena)\n"
@@ -119,7 +119,7 @@ def test_who_may() -> None:
 
 
 def test_shared_buffer() -> None:
-    """An address means the same to the process, to the program and to system calls."""
+    """An address has the same meaning for the process, the program and system calls."""
     with Arena() as arena, Path("/proc/version").open("rb") as file:
         fd = register(
             [
@@ -138,17 +138,17 @@ def test_shared_buffer() -> None:
         at = arena.address + 0x100
         assert lib.call(fd, file.fileno(), at) == (1, 64 << 8 | ord("L"))
         assert arena.read(0x100, 5) == b"linux"
-        # An unmapped address, and one of the kernel.
+        # An unmapped address, and a kernel address.
         assert lib.call(fd, file.fileno(), 8)[1] >> 8 == -errno.EFAULT
         assert lib.call(fd, file.fileno(), -(2**63) + 0x1000)[1] >> 8 == -errno.EFAULT
         os.close(fd)
 
 
 def test_calls_of_all_lengths() -> None:
-    """Arguments arrive in their places, on the task's stack and on another one."""
+    """Arguments arrive in the right places, on the task's stack and on the separate one."""
     with Arena() as arena:
         for native in (0, 0x10000):
-            # mmap(0, 4096, r1, MAP_SHARED, r2, r3): six, of which the last one matters.
+            # mmap(0, 4096, r1, MAP_SHARED, r2, r3): six arguments, of which the last one matters.
             code = i.mov(0, 3) + i.mov(5, 2) + i.mov(3, 1) + i.movi(1, 0) + i.movi(2, 4096)
             code += i.movi(4, 1) + i.outside(i.SYSCALL + 9) + i.EXIT
             fd = register([code], arena, native=native)
@@ -165,7 +165,7 @@ def test_calls_of_all_lengths() -> None:
 
 
 def test_calls_no_script() -> None:
-    """Not by ioctl(2), nor, as outside, by lseek(2): SYSCRIPT_SEEK_CALL."""
+    """Neither by ioctl(2) nor by lseek(2) as outside: SYSCRIPT_SEEK_CALL."""
     ioc_call, seek_call = 0xC090CA42, 4
     with Arena() as arena:
         callee = register([i.movi(0, 7) + i.EXIT], arena)
@@ -189,7 +189,7 @@ def test_calls_no_script() -> None:
 
 
 def test_files_are_released() -> None:
-    """The call that drops the last reference does it, not the end of the run."""
+    """The call that drops the last reference releases the file, not the end of the run."""
     with Arena() as arena:
         for native in (0, 0x10000):
             # dup2(r2, r1), read(r3, arena, 1): 0 at the end of a pipe without writers
@@ -209,13 +209,13 @@ def test_system_call_by_number() -> None:
     with Arena() as arena:
         fd = register([i.outside(i.CALL_SYSCALL) + i.EXIT], arena)
         assert lib.call(fd, 110, arena.address) == (1, os.getppid())
-        for nr in (57, 59, 511, 512, 2**40, -1):  # fork, execve, and none at all
+        for nr in (57, 59, 511, 512, 2**40, -1):  # fork, execve, and invalid numbers
             assert lib.call(fd, nr, arena.address) == (1, -errno.ENOSYS), nr
         os.close(fd)
 
 
 def test_refused() -> None:
-    """A refused image leaves nothing behind; the text names the instruction."""
+    """A refused image leaves nothing behind; the message names the instruction."""
     with Arena() as arena:
         images = {
             "insn 0: r10 cannot be written": i.Image([i.mov(10, 0) + i.EXIT]),
@@ -238,7 +238,7 @@ def test_refused() -> None:
         for n in range(len(image)):
             fd, error = lib.register(image[:n] or b"x", engine=1, **arena.shared())
             assert fd == -errno.ENOEXEC, (n, error)
-        # The header is looked at, too, where the code is known already.
+        # The header is checked even if the code is in the cache.
         fd = register([i.EXIT], arena)
         other = i.Image([i.EXIT], over={"native_size": 1 << 30}).pack()
         assert lib.register(other, engine=1, **arena.shared())[0] == -errno.ENOEXEC
@@ -336,7 +336,7 @@ def test_limits() -> None:
     }
 
 
-# A program of several ways: r1 says which, r2 is a pipe, r3 points to three bytes.
+# A program with several ends: r1 selects one, r2 is a pipe, r3 points to three bytes.
 WAYS = """
 import struct
 def way(n, code):
@@ -443,7 +443,7 @@ def test_killed(what: str, native: int) -> None:
 
 
 def test_arena_is_attacked() -> None:
-    """Another thread does to the mapping what it can, during runs of all kinds."""
+    """Another thread changes the mapping in all possible ways during runs of all kinds."""
     result = as_user(
         "stop = threading.Event()\n"
         "SIZE = 0x10000\n"
@@ -479,7 +479,7 @@ def test_arena_is_attacked() -> None:
 
 
 def test_fork_and_close_during_a_run() -> None:
-    """The child has neither the script nor its memory; the run has all to its end."""
+    """The child has neither the script nor its memory; the run keeps everything to its end."""
     result = as_user(
         "long = i.movi(6, 30) + i.storei(10, -16, 0) + i.storei(10, -8, 10_000_000)\n"
         "long += i.mov(1, 10) + i.alui('add', 1, -16) + i.movi(2, 0)\n"
@@ -517,7 +517,7 @@ def test_exec_during_a_run() -> None:
 
 
 def test_owner_dies_and_another_has_it() -> None:
-    """The receiver of a descriptor cannot use it, waits for no run, and frees it in the end."""
+    """The receiver of a descriptor cannot use it, waits for no run, and finally frees it."""
     here, there = socket.socketpair()
     body = (
         "with Arena() as arena:\n"
@@ -540,7 +540,7 @@ def test_owner_dies_and_another_has_it() -> None:
 
 
 def test_code_is_shared_and_bounded() -> None:
-    """Programs of an image share one copy of the code; a user can fill their share of the room."""
+    """Programs of an image share one copy of the code; a user can fill only their own share."""
     result = as_user(
         "def big(n):\n"
         "    return [i.movi(0, n) + i.alui('add', 0, 1) * 20_000 + i.EXIT]\n"
@@ -591,7 +591,7 @@ with Arena() as arena:
 
 
 def test_code_is_shared_from_its_beginning() -> None:
-    """Processes that register an image at the same moment: it is more than half of a share."""
+    """Processes register an image simultaneously; a second copy would not fit the share."""
     assert as_user(AT_ONCE)["calls"] == [["", 1, 130_000_000]] * 4
 
 
@@ -621,20 +621,20 @@ with Arena() as arena:
 
 
 def test_room_of_one_who_is_many() -> None:
-    """All the ids that a user has in a namespace fill one share of the room."""
+    """All IDs of a user in a namespace share one share of code memory."""
     second, first = in_namespace(program(OTHER_ID), "outsider").splitlines()
     assert json.loads(first)["first"][1:] == [-errno.ENOBUFS, True]
     assert json.loads(second) == [0, -errno.ENOBUFS, True]
 
 
 def test_stacks_end() -> None:
-    """Recursion without end, on the machine's stack and on the arena's."""
+    """Endless recursion, on the machine's stack and on the arena's."""
     with Arena() as arena:
         for native in (0, 4096, 256 << 10):
             fd = register([i.call(-1) + i.EXIT], arena, native=native)
             assert lib.call(fd)[0] == -errno.EPROTO
             assert lib.error(fd).endswith("the stack is full")
-            # It lives, and the next call is as good as the first.
+            # The script survives, and the next call works like the first.
             assert lib.call(fd)[0] == -errno.EPROTO
             os.close(fd)
         fd = register([(i.call(-1) + i.EXIT, 4096)], arena, native=256 << 10)
@@ -643,13 +643,13 @@ def test_stacks_end() -> None:
 
 
 TRACEFS = Path("/sys/kernel/tracing")
-STACK = 16 << 10  # a task's, at a multiple of that
+STACK = 16 << 10  # a task's stack, aligned to its size
 GETPPID = 110
 
 
 @contextmanager
 def depths() -> Iterator[Callable[[], int]]:
-    """How much of its stack this task has used at least when it got to getppid(2)."""
+    """The least stack depth of this task at each getppid(2)."""
     if not (TRACEFS / "events").exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
     events, enable = TRACEFS / "kprobe_events", TRACEFS / "events" / "kprobes" / "enable"
@@ -674,12 +674,12 @@ def depths() -> Iterator[Callable[[], int]]:
 
 
 CALLS = 50
-# Kinds of calls in between: the call of the script, and a gate.
+# Kinds of calls in between: the script's call, and a gate.
 BETWEEN = 800
 
 
 def test_calls_have_room() -> None:
-    """System calls are made no deeper than 512 bytes below a call of the script."""
+    """System calls are made at most 512 bytes deeper than a call of the script."""
     code = i.jump_ifi("eq", 1, 0, 3) + i.alui("sub", 1, 1) + i.call(-3) + i.EXIT
     code += i.outside(i.SYSCALL + GETPPID) + i.EXIT
     with Arena() as arena, depths() as seen:
@@ -714,7 +714,7 @@ with Arena(1 << 20) as arena:
 
 @contextmanager
 def throttled(limit: str, body: str, **more: object) -> Iterator[subprocess.Popen]:
-    """A program and a cgroup for it, which has this limit; it goes with all in it."""
+    """Runs a program in a cgroup with a limit; both end together."""
     controllers = (CGROUP.parent / "cgroup.controllers").read_text().split()
     if limit.partition(".")[0] not in controllers:
         pytest.skip(f"this kernel has no {limit}")
@@ -728,7 +728,7 @@ def throttled(limit: str, body: str, **more: object) -> Iterator[subprocess.Pope
         (CGROUP / "cgroup.kill").write_text("1")
         process.kill()
         process.wait()
-        # A child of its may take a little longer.
+        # Its children may take a little longer.
         while "populated 1\n" in (CGROUP / "cgroup.events").read_text():
             time.sleep(0.05)
         CGROUP.rmdir()
@@ -739,7 +739,7 @@ UNIQUE = count()
 
 
 def registering() -> float:
-    """The seconds that it takes to register code that no other has."""
+    """The seconds that registering code takes that no other process has."""
     time.sleep(0.02)
     begin = time.monotonic()
     with Arena() as arena:
@@ -758,9 +758,10 @@ def registering() -> float:
 def test_nobody_waits_for_a_throttled_process(
     limit: str, value: str, events: str, none: str
 ) -> None:
-    """
-    Over its cgroup's memory.high it sleeps for seconds in allocations, over its
-    cpu.max where it would give way: others do not.
+    """Slow tasks hold no lock that others need.
+
+    Over its cgroup's memory.high a process sleeps for seconds in allocations, over its cpu.max
+    where it would be preempted.
     """
     usual = max(registering() for _ in range(REGISTERED))
     with throttled(limit, THROTTLED) as process:
@@ -794,7 +795,7 @@ while True:  # with its mmap_lock, in fork(2)
 
 
 def test_nobody_waits_to_close_for_another_process() -> None:
-    """Whose memory map is locked for long: it has little time of a CPU."""
+    """A process whose memory map stays locked for long, as it gets little CPU time."""
     here, there = socket.socketpair()
     body, more = CLOSED_LATE % there.fileno(), {"pass_fds": [there.fileno()]}
     with here, throttled("cpu.max", body, stdout=subprocess.PIPE, **more) as process:
@@ -826,7 +827,7 @@ def filter_getppid(action):
 
 
 def test_filtered() -> None:
-    """A filter decides on the calls of a compound: this one fails getppid(2) with EPERM."""
+    """A filter applies to a compound's calls: this one fails getppid(2) with EPERM."""
     result = as_user(
         FILTER_GETPPID + "with Arena() as arena:\n"
         "    fd = register([i.outside(i.SYSCALL + 110) + i.EXIT], arena)\n"
@@ -839,7 +840,7 @@ def test_filtered() -> None:
 
 @pytest.mark.skipif(os.environ.get("SYSCRIPT_GUEST") == "debug", reason="a kernel without ftrace")
 def test_filter_kills_thread() -> None:
-    """The thread that called the compound ends, another one goes on."""
+    """The thread that called the compound ends, another one continues."""
     result = as_user(
         FILTER_GETPPID + "pid = os.fork()\n"
         "if not pid:\n"
@@ -857,7 +858,7 @@ def test_filter_kills_thread() -> None:
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("part", range(4))
 def test_random_images(part: int) -> None:
-    """Each with the result and the arena that the interpreter comes to."""
+    """Each gives the interpreter's result and arena."""
     for seed in range(part * 100, part * 100 + 100 // SLOWDOWN):
         try:
             check_kernel(random_image(seed), (seed, 2**63, 3, 5, 7))

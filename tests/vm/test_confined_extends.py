@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Images that extend others, in the kernel: who may, and how long a base lives."""
+"""Images that extend others, in the kernel: permissions, and the lifetime of a base."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTRY = i.mov(6, 1) + i.mov(1, 2) + i.call_number(6) + i.alui("add", 0, 1000) + 
 ADD = i.mov(0, 1) + i.alui("add", 0, 1) + i.EXIT
 IMAGE = i.Image([(ENTRY, 16), ADD], table=[0, 1]).pack()
 FIRST = 2
-MEMORY = 64 << 10  # of which a user's scripts may have 16 MiB
+MEMORY = 64 << 10  # of the 16 MiB that a user's scripts may have
 
 
 def extension(n: int) -> bytes:
@@ -70,7 +70,7 @@ def test_a_base_lives_as_long_as_what_extends_it() -> None:
         fds = [extend(base, arena, n)[0] for n in range(8)]
         assert min(fds) >= 0
         os.close(base)
-        # Other code, which has room now, must not lie where the base does.
+        # Other code, which has room now, must not be put where the base is.
         others = [register([i.movi(0, n) + i.EXIT], arena, memory=MEMORY) for n in range(8)]
         assert [lib.call(fd, FIRST, 7) for fd in fds] == [(1, 1008 + n) for n in range(8)]
         assert len(list(lib.scripts())) == 17
@@ -91,7 +91,7 @@ def test_what_is_no_base() -> None:
         assert extend(1000, arena)[0] == extend(1 << 32 | base, arena)[0] == -errno.EBADF
         assert lib.call(base)[0] == -errno.EPROTO
         assert lib.error(base) == "a base is not called, but extended"
-        # Flags and memory that it may not have.
+        # Flags and memory sizes that are not allowed.
         both = BASE_FLAG | EXTENDS_FLAG
         assert lib.register(extension(0), engine=1, flags=both, base=base)[0] == -errno.EINVAL
         assert lib.register(IMAGE, engine=1, base=base)[0] == -errno.EINVAL
@@ -118,7 +118,7 @@ def test_a_base_of_someone_else() -> None:
 
 
 def test_who_registers_calls_and_closes_at_once() -> None:
-    """Two threads, until both have done enough; each closes the base when it likes."""
+    """Two threads, until both have done enough; each may close the base at any time."""
     wrong: list[object] = []
 
     def work(own: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs with compounds do the same in the kernel as without one, for any user."""
+"""Programs with compounds behave the same in the kernel as in a process, for any user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NATIVE = {"COSY_ENGINE": "native"}
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str, as_outsider) -> None:
-    # On a busy machine a datagram may come a moment after it was sent, in either.
+    # On a busy machine a datagram may arrive late, in either run.
     for _ in range(3 if name == "messages" else 1):
         native = as_outsider([BUILD / "programs" / name], env=NATIVE)
         kernel = as_outsider([BUILD / "programs" / name], env=KERNEL)
@@ -29,19 +29,19 @@ def test_programs(name: str, as_outsider) -> None:
 
 
 def test_runs_in_the_kernel(as_outsider) -> None:
-    """Left to itself the program takes the engine: its scripts are listed."""
+    """By default the program uses the kernel's engine: its scripts are listed."""
     done = as_outsider([BUILD / "guest" / "listed"])
     assert done.stdout == "engine 1, calls 3\n", done.stderr
 
 
 def test_pins_what_is_used(as_outsider) -> None:
-    """The whole arena is charged once, instead of the part that was pinned before."""
+    """The whole arena is charged once, in place of the part pinned before."""
     done = as_outsider([BUILD / "guest" / "pinned"], env=KERNEL)
     assert done.stdout == "0 128 1024\n", done.stderr
 
 
 def test_falls_back(as_outsider) -> None:
-    """A program that is watched, or has used up what it may lock, goes on plainly."""
+    """A watched program, or one without lockable memory left, continues natively."""
     for how in ("watched", "unlocked"):
         done = as_outsider([BUILD / "guest" / "fallback", how])
         assert (done.returncode, done.stdout) == (0, "42 42\n"), done.stderr
@@ -59,11 +59,11 @@ def test_batches_of_any_numbers(as_outsider) -> None:
     assert (done.returncode, done.stdout) == (0, BATCHES.read_text())
 
 
-# Descriptors are closed in tests/unit/test_cosy.py only: a compound that loses its own here
-# goes on plainly, which this program cannot.
+# Descriptors are closed in tests/unit/test_cosy.py only: here a compound that loses its own
+# continues natively, which this program does not support.
 @pytest.mark.parametrize("how", ["rewrite", "unmap"])
 def test_batches_while_others_write(how: str, as_outsider) -> None:
-    """Another thread rewrites what a batch is asked with, or unmaps it."""
+    """Another thread rewrites a batch's arguments, or unmaps them."""
     done = as_outsider([BUILD / "guest" / "batches", how, "3000"], env=KERNEL)
     assert (done.returncode, done.stdout) == (0, "some were done\n")
 
@@ -72,7 +72,7 @@ FRAMES = BATCHES.with_name("frames.txt")
 
 
 def frames(as_outsider, *words: str):
-    """In a namespace of the user's own, with a device."""
+    """In the user's own namespace, with a device."""
     lines = (
         "ip link add name one type veth peer name two",
         "ip link set one up",
@@ -89,14 +89,14 @@ def test_frames_of_any_numbers(as_outsider) -> None:
 
 
 def test_frames_while_others_write(as_outsider) -> None:
-    """Another thread rewrites what is to be sent, and where its bytes are."""
+    """Another thread rewrites the frames to send, and the addresses of their bytes."""
     done = frames(as_outsider, "rewrite", "one", "200")
     assert (done.returncode, done.stdout) == (0, "open 1\nover\n"), done.stderr
 
 
 @pytest.fixture
 def short_limit() -> Iterator[None]:
-    """100 ms: segments ask for 10 s and take what they get."""
+    """100 ms: segments request 10 s and get the maximum."""
     parameter = Path("/sys/module/syscript/parameters/max_time_limit")
     before = parameter.read_text()
     parameter.write_text("100000000")
@@ -111,6 +111,6 @@ def test_ends_have_a_line(what: str, as_outsider, short_limit) -> None:
     number = next(n for n, line in enumerate(lines, 1) if f"HERE: {what}" in line)
     done = as_outsider([BUILD / "guest" / "endless", what], env=KERNEL)
     assert done.returncode == -6
-    # A loop may be told by its head, too.
+    # The line of the loop's head is right, too.
     told = re.fullmatch(r".*endless\.c:(\d+): compound: over the time limit\n", done.stderr)
     assert told and int(told[1]) in (number - 1, number), done.stderr

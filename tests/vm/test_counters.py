@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What can be seen of live scripts: list, top, Prometheus's text, fdinfo."""
+"""What users can see of live scripts: list, top, Prometheus's text, fdinfo."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ while True:
 
 @pytest.fixture
 def holder() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A process of the member's with a script, and the script's descriptor."""
+    """A member's process with a script, and the script's descriptor."""
     env = {
         **os.environ,
         "PYTHONPATH": str(BUILD.parent / "bindings/python"),
@@ -119,7 +119,7 @@ def test_symbols(holder, as_user) -> None:
     process, _ = holder
     process.stdin.write("go\n")
     process.stdin.flush()
-    # A name is the user's own: it cannot make lines of its own.
+    # Users choose names: a name must not forge a line of its own.
     while not (found := symbols_of('held_"here"')):
         assert process.poll() is None
     assert {rest for _, rest in found} <= {"", ":2"} and ":2" in dict(found).values()

@@ -34,7 +34,7 @@ def governed() -> Iterator[None]:
     subprocess.run(["insmod", MODULE], check=True)
     TEMPERATURE.write_text("40000")
     govern("syscript")
-    # CPU 0 does not do the tests' own work.
+    # Keep the tests' own work off CPU 0.
     cpus = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cpus)})
     yield
@@ -100,7 +100,7 @@ def test_throttle(file: str) -> None:
 
 
 def test_errors_take_the_default() -> None:
-    """The kernel's way by the load, or the number that was given; then it is off."""
+    """The governor falls back to the load, or to a given frequency; then the program is off."""
     assert returns(-1) == (0, "")
     busy = subprocess.Popen(["taskset", "1", "sh", "-c", "while :; do :; done"])
     assert comes(lambda: frequency() == FAST)
@@ -126,7 +126,7 @@ def test_refusals() -> None:
 
 
 def test_governor_goes_under_load() -> None:
-    """Programs and governors that come and go, and a CPU that does."""
+    """Programs, governors and a CPU are added and removed meanwhile."""
     end = time.monotonic() + 3
     cpu1 = Path("/sys/devices/system/cpu/cpu1/online")
     n = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a script that never stops does to others on its CPU: their packets, their
- * signals, their turn.
+ * How a script that never ends affects others on its CPU: their packets, their signals, their share
+ * of CPU time.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -19,8 +19,8 @@
 #define OUR_CPU		1
 #define PACKETS		60
 /*
- * Most packets have to come within this: a tick of 1 ms and what it takes the VM
- * to notice, on a busy emulated machine.  It was 95 ms and more.
+ * Most packets must arrive within this time: a tick of 1 ms and the time that the VM takes to
+ * notice it, on a busy emulated machine. It was 95 ms and more before.
  */
 #define SOON		0.030
 #define ROUNDS		8
@@ -47,7 +47,7 @@ static int write_text(const char *path, const char *text)
 	return n < 0 ? -errno : 0;
 }
 
-/* In a script, or (NULL) in user space. */
+/* The loop is in a script, or (NULL) in user space. */
 static pid_t start_loop(const char *source)
 {
 	pid_t pid = fork();
@@ -79,7 +79,7 @@ static int bound_socket(struct sockaddr_in *addr)
 	return fd;
 }
 
-/* The seconds that a packet takes, received in a softirq of the script's CPU. */
+/* The seconds that a packet takes, received in a softirq on the script's CPU. */
 static double packet(int fd, const struct sockaddr_in *addr)
 {
 	struct pollfd readable = { fd, POLLIN, 0 };
@@ -92,7 +92,7 @@ static double packet(int fd, const struct sockaddr_in *addr)
 	return abi_seconds() - begin;
 }
 
-/* How many packets come late next to such a loop. */
+/* How many packets are late while such a loop runs. */
 static int late_beside(const char *source, int fd, const struct sockaddr_in *addr)
 {
 	pid_t pid = start_loop(source);
@@ -105,7 +105,7 @@ static int late_beside(const char *source, int fd, const struct sockaddr_in *add
 	return late;
 }
 
-/* Only root may say on which CPU the softirq runs. */
+/* Only root may choose the softirq's CPU. */
 static void test_softirqs(void)
 {
 	int fd, late, late_anyway, err = write_text(RPS, "1");
@@ -118,8 +118,8 @@ static void test_softirqs(void)
 	stay_on(OUR_CPU);
 	packet(fd, &addr);
 	/*
-	 * What a busy machine does to emulated CPUs is not the script's, and may be
-	 * over when the other is counted.
+	 * Delays of emulated CPUs are not the script's fault, and may affect only one of the two
+	 * measurements.
 	 */
 	for (int i = 0; i < ROUNDS; i++) {
 		late_anyway = late_beside(NULL, fd, &addr);
@@ -134,14 +134,14 @@ static void test_softirqs(void)
 	CHECK_EQ(write_text(RPS, "0"), 0);
 }
 
-/* A loop that begins just where the engine's timer has gone off has to end as others. */
+/* A loop that begins just when the engine's timer has stopped must end like others. */
 #define LATE_LOOP	"local buf = util.buffer(65536) function run(fd, n) " \
 			"for i = 1, n do syscall.pread64(fd, buf, 65536, 0) end " \
 			"while true do end end"
 
 /*
- * After some ticks that all came upon system calls the timer goes off, at whatever
- * moment timers of the script's own give it.
+ * After several ticks during system calls the timer stops, at a moment that the script's own timers
+ * vary.
  */
 static void loop_late(void)
 {
@@ -154,7 +154,7 @@ static void loop_late(void)
 	for (int i = 0; i < TRIES;) {
 		int fd = abi_register_limits(LATE_LOOP, 0, 0, 50000000);
 
-		/* On a busy machine its limit may be over before it is there. */
+		/* On a busy machine its limit may be exceeded during registration. */
 		if (fd == -ETIME)
 			continue;
 		CHECK_EQ(abi_call(fd, zero, 30 + rand() % 250, NULL), -ETIME);

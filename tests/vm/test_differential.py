@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The Lua corpus gives the same in the kernel and in user space, compiled or not."""
+"""The Lua corpus has the same output in the kernel and in user space, compiled or not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from corpus import known
 from runner import CORPUS, CORPUS_LIMITS, KERNEL, USER, Mode, Run, in_turn, outcome
 
-# What tests/unit/test_lua_corpus.py compares on this machine is again for test-long.
+# Runs covered by tests/unit/test_lua_corpus.py on this machine are repeated by test-long only.
 PROGRAMS = [(script, KERNEL) for script in CORPUS]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Batches of the library that need no language, for whom only the confined engine is open."""
+"""The library's batches that need no language, for a user who may open only the confined engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).with_name("direct_user.py")
-# Where there is no Lua, a script could be run nowhere.
+# Without Lua no script could run anywhere.
 ENVIRONMENT = {"SYSCRIPT_BACKEND": "kernel", "SYSCRIPT_LUA_IMAGE": "/nowhere"}
 
 
@@ -33,7 +33,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_without_a_language(as_outsider: Callable, directory: Path) -> None:
-    """The same as plain calls, in a child of fork(), too, and after a descriptor was closed."""
+    """The same as plain calls, also in a child of fork(), and after a descriptor was closed."""
     seen = outsider(as_outsider, directory, **ENVIRONMENT)
     sizes = {f"file{number}": number for number in range(700)}
     for who in ("parent", "closed", "child"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""syscript doctor where there is a module: what keeps a user from using it."""
+"""syscript doctor with the module loaded: what prevents a user from using it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_answer_comes_first(as_user, as_outsider) -> None:
 
 
 def test_outsider_is_not_in_the_group(as_outsider) -> None:
-    """Which matters where the administrator has given the device to the group."""
+    """This matters if the administrator has given the device to the group."""
     was = DEVICE.stat()
     os.chown(DEVICE, was.st_uid, LUAJIT.stat().st_gid)
     DEVICE.chmod(0o660)
@@ -86,7 +86,7 @@ def allow(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_allow(rules: Path, as_outsider, as_user) -> None:
-    """The choice holds at once, for running processes, too, and does not concern LuaJIT."""
+    """The setting applies at once, also to running processes, and does not affect LuaJIT."""
     luajit = LUAJIT.stat()
 
     def may(run) -> bool:
@@ -104,7 +104,7 @@ def test_allow(rules: Path, as_outsider, as_user) -> None:
         assert (done.returncode, done.stderr) == (0, ""), args
         assert "scripts in the kernel now" in done.stdout
         assert rules.read_text().startswith(f"# Written by 'syscript allow {' '.join(args)}'.\n")
-        # A member of the group syscript has LuaJIT's device, which takes any engine.
+        # A member of the group syscript may open LuaJIT's device, which runs any engine.
         assert (may(as_outsider), may(as_user)) == (outsider, user), args
         shown = allow().stdout
         assert shown == ("all users\n" if args == ["--all"] else shown)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modules that call programs: examples/embedding/template.c by all that it can do."""
+"""Modules that call programs: all features of examples/embedding/template.c."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_calls_and_defaults() -> None:
     assert call(21) == 7  # there is no program
     assert load(functions=("template_times",)) == (0, "")
     assert [call(n) for n in (21, 0, 500)] == [42, 0, 1000]
-    assert call(501) == 7  # beyond what it may return
+    assert call(501) == 7  # outside the permitted results
     (listed,) = p.programs()
     assert (listed.subsystem, listed.machine, listed.calls, listed.errors) == ("template", 1, 4, 1)
     assert listed.error == "returns 1002, which is not in 0 .. 1000"
@@ -70,7 +70,7 @@ def test_modules_stay_while_they_are_used() -> None:
     assert load(functions=("template_times",)) == (0, "")
     assert not goes()
     assert p.unload() == 0
-    # A program of another subsystem that has the library's function only.
+    # A program of another subsystem that has only the library's function.
     assert p.load(p.image([p.verdict(1)]), functions=("template_times",)) == (0, "")
     assert not goes()
     assert p.unload() == 0
@@ -80,7 +80,7 @@ def test_modules_stay_while_they_are_used() -> None:
 
 
 def test_who_may_have_functions() -> None:
-    """Owners of namespaces have no capability over the machine, and no part of it."""
+    """Namespace owners have no capability over the machine, so they get no functions of it."""
     result = in_own_namespace("""
 image = p.image([p.verdict(1)])
 result["library"] = p.load(image, functions=("template_times",))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An endless loop ends at its limit, or by SIGKILL; counted in instructions, within 50 ms.
+"""An endless loop ends at its limit, or by SIGKILL, within 50 ms, counted in instructions.
 
-Processes of a busy machine that emulates come late, too.  So how late a loop ends is
-counted in a guest where time is the number of instructions, by `make test-long`.
+On a busy machine even the emulating processes are late. So `make test-long` measures delays in a
+guest whose time is the number of instructions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MS = 1_000_000
 IN_TIME = 50 * MS
 SAMPLES = 2
 PROGRAM = Path(__file__).resolve().parent / "endless.py"
-# print() is read when the script has ended.
+# print()'s output is read when the script has ended.
 LUA = "syscall.write(1, 'on\\n', 3) while true do end"
 LUA_ENDS = {"time limit": ["--time-limit", "1s"], "SIGKILL": ["--time-limit", PATIENCE]}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""An engine that the core knows nothing of (tests/engine/echo.c) under its rules."""
+"""An engine unknown to the core (tests/engine/echo.c), under the core's rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MS = 1_000_000
 
 
 def index_of(name: str) -> int:
-    """The line of a call in syscalls.def, counting SYSCALL() only."""
+    """The index of a call among the SYSCALL() lines of syscalls.def."""
     table = (ROOT / "core" / "syscalls.def").read_text()
     return re.findall(r"^SYSCALL\((\w+),", table, re.MULTILINE).index(name)
 
@@ -43,7 +43,7 @@ def echo() -> Iterator[None]:
 
 
 def as_member(body: str) -> dict:
-    """What a process of the ordinary user puts into `result`."""
+    """The `result` of code run as the ordinary user."""
     program = f"import json, os, signal, sys, time; sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
     program += "from library import Library\nlib = Library()\nresult = {}\n"
     program += f"echo = lambda what, **more: lib.register(what, engine={ECHO}, **more)\n"
@@ -106,7 +106,7 @@ def test_limits() -> None:
 
 
 def test_signal_ends_a_run() -> None:
-    """After the grace time, and the script can be called again."""
+    """After the grace time; the script can be called again."""
     result = as_member(
         "fd, _ = echo(b'l')\n"
         "signal.signal(signal.SIGALRM, lambda *a: None)\n"
@@ -120,7 +120,7 @@ def test_signal_ends_a_run() -> None:
 
 @pytest.mark.parametrize("what", ["l", "s"])
 def test_killed(what: str) -> None:
-    """In its own code, and asleep in a system call."""
+    """While in its own code, and asleep in a system call."""
     body = (
         "import ctypes\n"
         "hour = (ctypes.c_int64 * 2)(3600, 0)\n"

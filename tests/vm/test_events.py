@@ -16,7 +16,7 @@ import pytest
 from confined import insn as i
 from runner import SLOWDOWN
 
-# Calls of a program are its only trace here: it fails where it sees what it looks for.
+# A program's calls leave no other trace here, so it fails when it sees what it looks for.
 SEEN = i.movi(0, -1) + i.EXIT
 NOT_SEEN = i.movi(0, 0) + i.EXIT
 CALLED, GONE = 0, 2  # SYSCRIPT_PROGRAM_*
@@ -35,7 +35,7 @@ def load(subsystem: str, where: str, code: bytes, **options) -> tuple[int, str]:
 
 
 def looks_for(*fields: tuple[int, int, int]) -> bytes:
-    """A program that fails if all fields of its view, at offsets of sizes, have values."""
+    """A program that fails if all these fields of its view have the given values."""
     checks = [i.load(2, 1, at, size) + i.imm64(3, value) for at, size, value in fields]
     after = len(NOT_SEEN) // 8
     code = SEEN
@@ -69,7 +69,7 @@ def named(text: str, at: int, size: int = 8) -> tuple[int, int, int]:
 
 
 def test_threads_begin_and_end() -> None:
-    """A process with the same number forks off, executes another program, and ends."""
+    """A process with a certain number forks, executes another program, and ends."""
     me = os.getpid()
     assert load("threads", "fork", looks_for((8, 4, me)), name="fork") == (0, "")
     assert load("threads", "exec", looks_for((8, 4, me), named("true", 32)), name="exec") == (0, "")
@@ -83,7 +83,7 @@ def test_threads_begin_and_end() -> None:
 
 
 def test_kills_what_is_not_to_run() -> None:
-    """A program is killed before its first instruction; others go on."""
+    """The executed program is killed before its first instruction; other processes continue."""
     kills = i.load(2, 1, 32, 8) + i.imm64(3, named("forbid", 0)[2])
     kills += i.jump_if("ne", 2, 3, 2) + i.movi(0, 1) + i.EXIT + NOT_SEEN
     assert load("threads", "exec", kills) == (0, "")
@@ -93,7 +93,7 @@ def test_kills_what_is_not_to_run() -> None:
     assert subprocess.run([forbidden], check=False).returncode == -signal.SIGKILL
     assert subprocess.run(["true"], check=False).returncode == 0
     assert errors() == 0
-    # The first process of a namespace stays, as it does where it kills itself.
+    # The first process of a namespace is not killed, as it also survives its own SIGKILL.
     inner = f"exec -a first {forbidden}"
     done = subprocess.run(
         ["unshare", "--pid", "--fork", "bash", "-c", inner], check=False, capture_output=True
@@ -105,7 +105,7 @@ def test_kills_what_is_not_to_run() -> None:
 
 @pytest.mark.long
 def test_threads_that_storm(tmp_path: Path) -> None:
-    """A program that spins, replaced and unloaded under processes on all CPUs."""
+    """A looping program, replaced and unloaded while processes run on all CPUs."""
     body = "for k in $(seq 30); do true & /bin/true; done; wait"
     storms = [subprocess.Popen(["sh", "-c", body]) for _ in range(2)]
     n = 0
@@ -121,7 +121,7 @@ def test_threads_that_storm(tmp_path: Path) -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    """A directory's files: what is made, written and deleted, with names."""
+    """Files created, written and deleted in a directory, with names."""
     made = looks_for((0, 4, 0x100), named("new", 24), (4, 4, os.getpid()))
     written = looks_for((0, 4, 2), named("new", 24))
     deleted = looks_for((0, 4, 0x200), named("new", 24))
@@ -142,7 +142,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_files_that_vanish(tmp_path: Path) -> None:
-    """The file system goes under the program; and a storm while programs come and go."""
+    """The file system is unmounted under the program; and a storm of loading and unloading."""
     place = tmp_path / "mounted"
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
@@ -165,13 +165,13 @@ def test_files_that_vanish(tmp_path: Path) -> None:
 
 
 def test_files_that_come_again(tmp_path: Path) -> None:
-    """A deleted file's program is gone with it, and called again when loaded again."""
+    """A program's file is deleted, which ends its events; loading it again works."""
     file = tmp_path / "file"
     file.write_text("x")
     assert load("files", str(file), NOT_SEEN) == (0, "")
     with file.open() as held:
         file.unlink()
-        assert state() == CALLED  # its inode is there yet
+        assert state() == CALLED  # its inode still exists
         os.fstat(held.fileno())
     assert comes(lambda: state() == GONE)
     err, text = load("files", str(file), NOT_SEEN)
@@ -193,7 +193,7 @@ def test_timer() -> None:
     assert load("timer", "20", NOT_SEEN) == (0, "")
     assert comes(lambda: calls() >= 5)
     assert p.unload() == 0
-    # The first call puts the next one off for an hour; a failing one goes on as before.
+    # The first call postpones the next one by an hour; a failing program keeps its interval.
     assert load("timer", "10", i.imm64(0, 3600000) + i.EXIT, name="once") == (0, "")
     assert load("timer", "10", SEEN, name="fails") == (0, "")
     assert comes(lambda: calls("fails") >= 20)

@@ -2,9 +2,9 @@
 """The kernel's own allocations fail, each in turn: registering, calling, growing.
 
 The debug kernel can fail the nth allocation of a thread, or some in a row from the nth
-page on (Documentation/fault-injection).  Whichever it is, what was asked for works, or
-fails with ENOMEM and a text; the script is as good as before, or dead; and nothing is
-left over: each test looks for references, and the guest for leaks at its end.
+page on (Documentation/fault-injection). Whichever fails, the operation works or fails with ENOMEM
+and a message; the script is unharmed, or dead; and nothing is leaked: each test checks references,
+and the guest checks for leaks at its end.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ pytestmark = pytest.mark.skipif(
 )
 
 DEBUG = Path("/sys/kernel/debug")
-# As many page allocations in a row as vmalloc() tries, and some more.
+# More page allocations in a row than vmalloc() tries.
 IN_A_ROW = 4
-# More allocations than any of what is tested makes.
+# More allocations than any operation tested makes.
 MOST = 3000
 WANT = 42
-# Without an audit context to record a call in, only the user backend remains.
+# Without memory for an audit context, only the user backend is left.
 NO_MEMORY = (-errno.ENOMEM, -errno.ENOBUFS, -errno.EOPNOTSUPP)
-# A page of the script's buffer that cannot be had makes its address a bad one.
+# If a page of the script's buffer cannot be allocated, its address is a bad one.
 SAID = ("no memory", "bad address", "no room")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def any_may_fail() -> None:
-    """All allocations, and without a stack trace of each in the log."""
+    """All allocations may fail, without a stack trace of each in the log."""
     if not (DEBUG / "failslab").exists():
         subprocess.run(["mount", "-t", "debugfs", "none", str(DEBUG)], check=True)
     for kind in ("failslab", "fail_page_alloc"):
@@ -62,7 +62,7 @@ def any_may_fail() -> None:
 
 
 class Nth:
-    """This thread's nth allocation fails, and no other."""
+    """Only this thread's nth allocation fails."""
 
     def __init__(self) -> None:
         self.fd = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
@@ -81,7 +81,7 @@ class Nth:
 
 
 class Pages:
-    """From the nth allocation on, several in a row fail, so that a second attempt fails, too."""
+    """From the nth allocation on, several in a row fail, so that retries fail, too."""
 
     def __init__(self) -> None:
         self.task = os.open("/proc/self/make-it-fail", os.O_RDWR)
@@ -106,7 +106,7 @@ class Pages:
 
 
 class Window(AbstractContextManager):
-    """While it is entered, the nth allocation fails."""
+    """While entered, the nth allocation fails."""
 
     def __init__(self, faults: Nth | Pages, n: int) -> None:
         self.faults, self.n = faults, n
@@ -120,7 +120,7 @@ class Window(AbstractContextManager):
 
 
 def sweep(kind: type, attempt: Callable[[Window], None]) -> int:
-    """attempt(window) for each n, until there is no nth allocation; how many there were."""
+    """Runs attempt(window) for each n until there is no nth allocation; returns their number."""
     faults = kind()
     for n in range(MOST):
         window = Window(faults, n)
@@ -148,7 +148,7 @@ LIBRARY = Library()
 
 
 def call(fd: int, args: tuple[int, ...] = ()) -> int:
-    """The result, or what the call failed with."""
+    """The result, or the call's error."""
     count, result = LIBRARY.call(fd, *args)
     return result if count == 1 else count
 
@@ -163,7 +163,7 @@ def check_registered(fd: int, text: str, args: tuple[int, ...] = ()) -> None:
 
 
 def check_called(fd: int, result: int, args: tuple[int, ...]) -> None:
-    # Nor is there a page for what the call writes.
+    # There may be no page for the call's output, either.
     if result not in (WANT, *NO_MEMORY, -errno.EFAULT):
         said = LIBRARY.error(fd)
         assert result == -errno.EPROTO and any(text in said for text in SAID), (result, said)
@@ -180,7 +180,7 @@ def sweep_registering(kind: type, source: bytes, **options: int) -> int:
 
 
 def sweep_calling(kind: type, source: bytes, args: tuple[int, ...] = (), **options: int) -> int:
-    """The first call of a new script, each time."""
+    """Each time the first call of a new script."""
 
     def attempt(window: Window) -> None:
         fd, text = LIBRARY.register(source, **options)
@@ -204,7 +204,7 @@ def test_register(kind: type, name: str) -> None:
     assert sweep_registering(kind, SOURCES[name].encode()) > 5
 
 
-# Each uses something of the core's, or has the engine take more memory.
+# Each uses a feature of the core, or makes the engine allocate.
 CALLS = {
     "heap": GROW + " return #t - 3958",
     "stacks": """local t = {} for i = 1, 60 do t[i] = coroutine.create(function() end)
@@ -252,12 +252,12 @@ end
 
 
 def test_frames(kind: type) -> None:
-    """Built, grown, sent and received again."""
+    """Frames are built, grown, sent and received again."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         sock.bind(("lo", ETH_P_ALL))
         failed = sweep_calling(kind, FRAMES, (sock.fileno(),))
-        # Slabs may have had room for all.
+        # Existing slabs may have served all allocations.
         assert failed > 0 or kind is Pages
 
 
@@ -279,7 +279,7 @@ def sweep_both(kind: type) -> int:
 
 
 def test_audit(kind: type) -> None:
-    """Each call has an audit context of its own, which may not be had."""
+    """Each call needs its own audit context, whose allocation may fail."""
     audit = Auditing()
     try:
         audit.add(rule("openat", "close", "getppid", key="syscript"))

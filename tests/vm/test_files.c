@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Files that a run releases are gone when the call that did it returns, as
- * for a process: nothing piles up until the run ends, and what follows from a
- * release is there for the next call.  And what a script's end unmaps.
+ * Files that a run releases are freed when the system call returns, as for a process: they do not
+ * accumulate until the run ends, and the next call sees the effects. Also: what a script's end
+ * unmaps.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,8 +13,7 @@
 #include "abi.h"
 
 /*
- * As many files as other processes may open and close meanwhile, and then some;
- * and enough rounds to go beyond.
+ * More files than other processes may open and close meanwhile, and enough rounds to exceed that.
  */
 #define FILES_SLACK	2000
 #define CHURN_ROUNDS	5000
@@ -33,7 +32,7 @@
 	"	return tonumber(util.str_in(buf, n):match('%d+'))\n" \
 	"end\n"
 
-/* run(n, fd): makes @body n times; the most that the system's table grew. */
+/* run(n, fd): repeats @body n times; returns the most by which the system's file table grew. */
 #define CHURN(body) \
 	PRELUDE \
 	"function run(n, fd)\n" \
@@ -53,7 +52,7 @@ static void print_error(int fd)
 		printf("%s\n", text);
 }
 
-/* A kernel with detectors is slow. */
+/* A kernel with debugging features is slow. */
 static int register_patiently(const char *source)
 {
 	struct syscript_register reg = abi_source(source);
@@ -104,7 +103,7 @@ static void test_table_stays_small(void)
 		"ok(syscall.close(a)) ok(syscall.close(b))"));
 }
 
-/* More than are released in a row, and what is left then is beyond the slack. */
+/* More than are released in a row; files leaked then exceed the slack. */
 #define MANY		3900
 #define CLOSE_MANY \
 	PRELUDE \
@@ -131,7 +130,7 @@ static void test_many_at_once(void)
 	close(fd);
 }
 
-/* A pipe is at its end as soon as its last writer is replaced. */
+/* A pipe reaches its end as soon as its last writer is replaced. */
 #define PIPE \
 	PRELUDE \
 	"function run(r, w)\n" \
@@ -154,7 +153,7 @@ static void test_pipe_ends(void)
 	close(fd);
 }
 
-/* A name is free as soon as the socket that had it is closed. */
+/* An address is free as soon as the socket bound to it is closed. */
 #define REBIND \
 	PRELUDE \
 	"function run(addr, len)\n" \
@@ -180,7 +179,7 @@ static void test_name_is_free(void)
 	close(fd);
 }
 
-/* Takes away the script's own file, and the device's, from under the run. */
+/* Closes the script's own file, and the device's, during the run. */
 #define REPLACE \
 	PRELUDE \
 	"function run(own, with)\n" \
@@ -214,7 +213,7 @@ static void test_device_at_toplevel(void)
 	fd = abi_must_register(source);
 	CHECK_EQ(abi_call(fd, 0, 0, &got), 0);
 	CHECK_EQ(got, 3);
-	/* Now the script was the module's last user. */
+	/* Now the script is the module's last user. */
 	close(fd);
 	abi_open();
 }
@@ -240,7 +239,7 @@ static void test_scratch_goes(void)
 	CHECK(!is_mapped((void *)addr));
 }
 
-/* The process has thrown the scratch out and put its own there. */
+/* The process has unmapped the scratch memory and put its own mapping there. */
 static void test_scratch_replaced(void)
 {
 	int fd = abi_must_register(BUFFER);
@@ -272,7 +271,7 @@ static int module_references(void)
 	return n;
 }
 
-/* A scratch that has become the process's does not hold the module. */
+/* Scratch memory taken over by the process does not hold the module. */
 static void test_scratch_holds_no_module(void)
 {
 	int before = module_references(), fd = abi_must_register(BUFFER);
@@ -287,7 +286,7 @@ static void test_scratch_holds_no_module(void)
 	munmap((void *)addr, 1 << 20);
 }
 
-/* The last descriptor goes in a child: the child's copy stays, the owner's goes. */
+/* A child closes the last descriptor: its copy of the scratch stays, the owner's is unmapped. */
 static void test_scratch_closed_by_child(void)
 {
 	int fd = abi_must_register(BUFFER), ready[2], patience = 500;

@@ -21,7 +21,7 @@ MANY = 100_000 // SLOWDOWN
 # Of many blocks.
 ENOUGH = 4000 // SLOWDOWN
 SOME = 300
-# A file system that asks a process for each file.
+# For a file system that asks a server process about each file.
 FEW = 50
 STORM_SECONDS = 3
 # From SIGKILL to the end of the process, on a busy emulated machine.
@@ -44,7 +44,7 @@ def dircheck(*arguments: str | Path, member: bool = False, env: dict[str, str] =
 
 
 def load(*modules: str) -> None:
-    """Modules that this kernel has not built in; file systems tell so by their names."""
+    """Modules that this kernel does not have built in; their names include the file system's."""
     known = Path("/proc/filesystems").read_text().split()
     for module in modules:
         if module not in known and not Path("/sys/module", module).exists():
@@ -69,7 +69,7 @@ def tmpfs(at: Path) -> Iterator[Path]:
 
 @contextmanager
 def image(at: Path, size: str, *options: str) -> Iterator[Path]:
-    """A file with an ext4 in it."""
+    """A file with an ext4 image."""
     path = at.with_suffix(".image")
     run("truncate", "-s", size, path)
     run("mkfs.ext4", "-q", *options, path)
@@ -90,7 +90,7 @@ def ext4(at: Path) -> Iterator[Path]:
 
 @contextmanager
 def fuse(at: Path) -> Iterator[Path]:
-    """A server decides, and the kernel asks it again whether a name is still good."""
+    """The server decides, and the kernel asks it again whether a name is still valid."""
     load("fuse")
     at.mkdir()
     with image(at, "64M", "-O", "^has_journal") as device:
@@ -104,7 +104,7 @@ def fuse(at: Path) -> Iterator[Path]:
 
 @contextmanager
 def overlay(at: Path) -> Iterator[Path]:
-    """Entries of both layers, of one only, deleted ones."""
+    """Entries of both layers, entries of one only, and deleted ones."""
     load("overlay")
     with tmpfs(at.with_suffix(".layers")) as layers:
         lower, upper, work = (layers / name for name in ("lower", "upper", "work"))
@@ -162,7 +162,7 @@ def test_same_entries(kind: str, place: Path) -> None:
         for path in (top, directory):
             dircheck("stable", path)
             dircheck("stable", path, member=True)
-        # Drops the caches, as after a mount.
+        # Drop the caches, as after a mount.
         Path("/proc/sys/vm/drop_caches").write_text("2")
         dircheck("stable", directory, some + 2)
 
@@ -179,7 +179,7 @@ def test_many_entries(kind: str, count: int, place: Path) -> None:
 
 @pytest.fixture(scope="module", params=["plain", pytest.param("plus", marks=pytest.mark.long)])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
-    """Directories that their server cuts into replies in all ways; with attributes or without."""
+    """Directories split into replies in all ways by their server, with attributes or without."""
     load("fuse")
     top = tmp_path_factory.mktemp("served")
     reachable(top)
@@ -188,8 +188,10 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def plain_walk(top: Path) -> list[str]:
-    """What a walk finds by plain calls, and how many directories have errors.  Nothing is
-    looked at whose type the directory tells."""
+    """The result of a walk by plain calls, and the number of directories with errors.
+
+    Entries whose type the directory gives are not looked up.
+    """
     found: list[str] = []
     errors = 0
 
@@ -211,8 +213,10 @@ def plain_walk(top: Path) -> list[str]:
 @pytest.mark.parametrize("engine", [pytest.param("luajit", marks=pytest.mark.long), "confined"])
 @pytest.mark.parametrize("backend", ["kernel", pytest.param("user", marks=pytest.mark.long)])
 def test_replies(backend: str, engine: str, served: Path) -> None:
-    """A directory ends where its server says so, and nowhere else; a name where a process
-    sees its end, also if that makes it "..", or nothing."""
+    """A directory ends only where its server says so; a name ends at its first zero.
+
+    That holds even if it makes the name ".." or empty.
+    """
     image = str(BUILD / "lua-runtime" / "lua.image")
     env = {
         "SYSCRIPT_BACKEND": backend,
@@ -238,7 +242,7 @@ def test_pseudo_stable(path: str) -> None:
 
 
 def test_9p() -> None:
-    """The guest's root, and the repository, which has another cache mode."""
+    """The guest's root, and the repository, which is mounted with another cache mode."""
     for path in ("/usr/lib/python3.11", "/etc", BUILD.parent / "kernel", BUILD.parent / "tests"):
         dircheck("stable", path, member=True)
 
@@ -263,7 +267,7 @@ def test_mount_points(place: Path) -> None:
 
 
 def test_automount(place: Path) -> None:
-    """A directory's entries are asked for without mounting them; what was mounted is seen."""
+    """A directory's automount points are listed without mounting them; mounted ones are seen."""
     with mounted("debugfs", place / "debug") as top:
         tracing = top / "tracing"
         if tracing not in top.iterdir():
@@ -278,7 +282,7 @@ def test_automount(place: Path) -> None:
             run("umount", tracing)
 
 
-# A process that serves files takes a minute for what the others do in seconds.
+# A file-serving process takes a minute where other file systems take seconds.
 SLOW = pytest.param("fuse", marks=pytest.mark.long)
 STORMS = [SLOW if kind == "fuse" else kind for kind in FILE_SYSTEMS]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A program loads filters of packets with the library, without root, into a network
- * namespace of its own: an object of clang, and Lua.
+ * A program uses the library to load packet filters, without root, into a network namespace of its
+ * own: an object compiled by clang, and Lua.
  */
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -32,7 +32,7 @@ static void enter_namespace(void)
 	close(fd);
 }
 
-/* How many of @n datagrams to @port arrive. */
+/* Returns how many of @n datagrams to @port arrive. */
 static int arrive(int port, int n)
 {
 	struct sockaddr_in to = {
@@ -77,7 +77,7 @@ static void test_object(void)
 
 	CHECK_EQ(syscript_load("limit", object, len, &options, error, sizeof(error)), 0);
 	got = arrive(PORT, 30);
-	CHECK(got >= A_SECOND && got <= 2 * A_SECOND);	/* of one second, or of two */
+	CHECK(got >= A_SECOND && got <= 2 * A_SECOND);	/* in one second, or two */
 	CHECK_EQ(arrive(PORT + 1, 30), 30);
 	CHECK_EQ(syscript_next_program(&program), 0);
 	CHECK(!strcmp(program.name, "limit") && !strcmp(program.where, "inet input"));
@@ -88,7 +88,7 @@ static void test_object(void)
 	CHECK_EQ(syscript_unload("limit"), 0);
 	CHECK_EQ(syscript_unload("limit"), -ENOENT);
 	CHECK_EQ(arrive(PORT, 30), 30);
-	/* Cut anywhere, it is refused with a reason, or loaded. */
+	/* Truncated anywhere, it is refused with a reason, or loaded. */
 	for (size_t n = 1; n < len; n += 61) {
 		int err = syscript_load("cut", object, n, NULL, error, sizeof(error));
 

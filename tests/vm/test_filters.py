@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Under real seccomp filters, each call does inside a script what it does outside."""
+"""Under real seccomp filters, each call behaves inside a script as outside."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ import syscript  # noqa: E402
 
 UNISTD = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 
-# They do something else the second time: made once, in a process of their own.
+# Calls whose second result differs: made once, in a child process.
 ONCE = ["alarm", "inotify_init", "setsid", "sync", "umask"]
 
-# What any process needs.
+# Calls that any process needs.
 NEEDED = [
     *("brk", "clock_gettime", "close", "exit", "exit_group", "fstat", "futex", "getpid"),
     *("getrandom", "ioctl", "lseek", "madvise", "mmap", "mprotect", "mremap", "munmap"),
@@ -68,7 +68,7 @@ class Outside:
 
 
 class Inside:
-    """Calls by a script that has a function for each."""
+    """Calls by a script with a function for each."""
 
     def __init__(self, names: list[str]) -> None:
         self.library = Library()
@@ -104,7 +104,7 @@ class Inside:
 
 
 def in_child(work: Callable[[], object]) -> tuple[int, object]:
-    """Wait status of a process that does the work, and its result."""
+    """The wait status of a child that does the work, and its result."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -129,7 +129,7 @@ def needed(chosen: Filter) -> Filter:
 
 
 def nothing_else() -> Filter:
-    """Like browsers' sandboxes: unneeded calls are denied with an errno."""
+    """Like browsers' sandboxes: other calls fail with an errno."""
     return needed(Filter(seccomp.error(errno.EPERM)))
 
 
@@ -137,7 +137,7 @@ PROFILES = {**seccomp.PROFILES, "default-deny": nothing_else}
 
 
 def same(first: list[int], again: list[int], third: list[int]) -> list[bool]:
-    """Numbers that differ each time, such as addresses, compare equal."""
+    """Values that differ each time, such as addresses, compare equal."""
     return [
         a == c if a == b or min(a, c) < 0 else True
         for a, b, c in zip(first, again, third, strict=True)
@@ -162,7 +162,7 @@ def differences(profile: Callable[[], Filter], value: int) -> list[object]:
 
 
 def once(profile: Callable[[], Filter], name: str, make: type) -> int:
-    """The result of a call that is a process's only one."""
+    """The result of a process's only call."""
 
     def work() -> int:
         made = make([name]) if make is Inside else make()
@@ -196,7 +196,7 @@ def test_call_that_changes_itself(name: str) -> None:
 
 
 def death(program: bytes, name: str, inside: bool) -> int:
-    """How a process ends whose calls are not those of a service."""
+    """How a process ends whose calls are not among a service's."""
 
     def work() -> int:
         make = Inside([name]) if inside else Outside()
@@ -210,7 +210,7 @@ def death(program: bytes, name: str, inside: bool) -> int:
 
 
 def test_death_is_the_same() -> None:
-    """For each call that services do not make."""
+    """For each call outside @system-service."""
     program = seccomp.system_service(seccomp.KILL_PROCESS).exported()
     names = sorted(CALLS.keys() - seccomp.of_services())
     assert len(names) > 10 and "bpf" in names
@@ -220,7 +220,7 @@ def test_death_is_the_same() -> None:
 
 
 SEEK_CALL = 4  # SYSCRIPT_SEEK_CALL
-# Also those that the kernel keeps to itself, none, and the largest that libseccomp takes.
+# Including kernel-internal ones, 0, and the largest that libseccomp accepts.
 ERRNOS = [*range(134), 512, 513, 514, 516, 524, 530, 4094]
 FD = 200
 COUNTS = b"""
@@ -230,7 +230,7 @@ function run(fails) n = n + 1 if fails == 1 then error("n is " .. n) end return 
 
 
 def refused_seeks() -> dict[int, int]:
-    """By descriptor: with which errno a filter ends lseek(2) of it as a call of a script."""
+    """By descriptor: the errno with which a filter refuses lseek(2) calls of the script."""
     found = {FD + k: number for k, number in enumerate(ERRNOS)}
     chosen = Filter(seccomp.ALLOW)
     for fd, number in found.items():
@@ -254,7 +254,7 @@ def calls_with_lseek_refused(bind: Callable[[int], Callable[[int], object]]) -> 
             said = call(fails)
             if said != (f"-71 n is {n}" if fails else f"{n}"):
                 wrong.append((number, fails, n, said))
-    # And where lseek(2) does it, for which nothing else may follow.
+    # And lseek(2) makes the call, after which nothing else may follow.
     call = bind(fd)
     for fails in (0, 1, 0):
         n += 1
@@ -288,20 +288,20 @@ def by_python(fd: int) -> Callable[[int], str]:
     return call
 
 
-script_fds: list[object] = []  # kept: their finalizers would close the descriptor
+script_fds: list[object] = []  # kept alive: their finalizers would close the descriptors
 
 
 @pytest.mark.parametrize("bind", [by_library, by_python])
 def test_no_errno_of_a_filter_becomes_a_call_s(
     bind: Callable[[int], Callable[[int], object]],
 ) -> None:
-    """A script is called by lseek(2); what filters say about that one is not its result."""
+    """lseek(2) calls a script; a filter's verdict on it must not become the script's result."""
     status, said = in_child(lambda: calls_with_lseek_refused(bind))
     assert status == 0, said
     assert said == []
 
 
-# Calls that do nothing, whatever their arguments.
+# Calls without effect, whatever their arguments.
 HARMLESS = [
     *("getppid", "getpgid", "getsid", "getpriority", "sched_getscheduler", "getuid"),
     *("sched_get_priority_max", "shutdown", "ioprio_get", "mincore"),
@@ -357,7 +357,7 @@ def test_random_filters(seed: int) -> None:
 
 
 def after_a_trap() -> list[int]:
-    """The results of runs by AUTO of a script whose call goes to a handler of SIGSYS."""
+    """Results of runs (backend AUTO) of a script whose call goes to a SIGSYS handler."""
     library = Library()
     signal.signal(signal.SIGSYS, lambda *_: None)
     chosen = Filter(seccomp.ALLOW)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/firewall*.md: each command, by an ordinary user, and what it brings about."""
+"""docs/firewall*.md: each command, as an ordinary user, and its effect."""
 
 from __future__ import annotations
 
@@ -135,13 +135,13 @@ def test_page(page: Path) -> None:
 
 
 OTHERS = firewall_page.ROOT / "examples" / "netfilter" / "others"
-# Of nftables' rules; its way of balancing has another server for each client.
+# Examples that nftables can express; its balancing gives each client another server.
 SAME = ("sources", "knock", "syn", "sample")
 
 
-@pytest.mark.long  # others/ is what the examples are compared with, and changes with these
+@pytest.mark.long  # others/, compared with the examples, changes together with them
 def test_nftables_does_the_same() -> None:
-    """The rules next to the examples, by the checks of these."""
+    """The nftables rules next to the examples pass the same checks."""
     result = in_own_namespace(
         BALANCE
         + CHECKS

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A call leaves the caller's floating-point state as it was, whatever the
- * script computes, wherever it blocks, and however others use the FPU meanwhile:
- * XMM and YMM registers, MXCSR, and the x87.
+ * A call preserves the caller's floating-point state, whatever the script computes, wherever it
+ * blocks, and however others use the FPU meanwhile: XMM and YMM registers, MXCSR, and the x87.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -35,7 +34,7 @@ struct state {
 	uint16_t control;
 };
 
-/* The call is in the middle of the assembly: no C may touch a register. */
+/* The call is in the middle of the assembly, because C code may change registers. */
 static long call_between(int fd, struct syscript_call *call,
 			 const struct state *before, struct state *after)
 {
@@ -84,7 +83,7 @@ static void *work(void *arg)
 		for (k = 0; k < sizeof(before.ymm); k++)
 			before.ymm[k / 32][k % 32] = (uint8_t)(seed + i + k * 7);
 		memcpy(before.x87, "\x00\x01\x02\x03\x04\x05\x06\x87\xff\x3f", 10);
-		/* Rounding up, flush to zero: no script may compute with that. */
+		/* Rounding up, flush to zero: scripts must not compute with these settings. */
 		before.mxcsr = 0x1f80 | 2 << 13 | 1 << 15;
 		before.control = 0x037f | 2 << 10;
 		memset(&after, 0, sizeof(after));
@@ -99,7 +98,7 @@ static void *work(void *arg)
 			return "a vector register was changed";
 		if (memcmp(before.x87, after.x87, 10) || before.control != after.control)
 			return "the x87 was changed";
-		/* The exception flags of the call itself are its own business. */
+		/* The call itself may set exception flags. */
 		if ((before.mxcsr ^ after.mxcsr) & ~0x3fU)
 			return "MXCSR was changed";
 		if (call.results[0] < 0 || call.results[0] > 999)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""net.frames: what comes in a frame, who else has it, and who pays for it."""
+"""net.frames: the contents of frames, others who hold them, and who is charged for them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ USER = 2  # SYSCRIPT_BACKEND_USER
 NOJIT = 1  # SYSCRIPT_NOJIT
 ECHO = (ROOT / "scripts" / "net" / "udp_echo.lua").read_text()
 CONFINED = 0x101  # SYSCRIPT_LUA_ON_CONFINED
-# The backend, flags, the engine.
+# The backend, flags, and engine.
 MODES = {
     "kernel": (KERNEL, 0, 0),
     "kernel-interp": (KERNEL, NOJIT, 0),
@@ -51,10 +51,10 @@ MODES = {
     "user": (USER, 0, 0),
     "confined-user": (USER, 0, CONFINED),
 }
-# Engines and ways times what frames may be: each test makes a third of its cases in the gate.
+# Engines and modes times kinds of frames: in the gate each test runs a third of its cases.
 pytestmark = pytest.mark.sample(3, spread=True)
 
-# Frames are C's: what the compiler makes of their views is where modes may differ.
+# C code handles frames: modes can differ in how their views are compiled.
 IN_KERNEL = ["kernel", "confined", pytest.param("kernel-interp", marks=pytest.mark.long)]
 
 
@@ -104,7 +104,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["kernel", "confined"])
 def kernel(request: pytest.FixtureRequest) -> str:
-    """Both engines: who holds a frame, and for how long, is the core's part of either."""
+    """Both engines: the core decides who holds a frame, and for how long."""
     return request.param
 
 
@@ -123,22 +123,22 @@ def far(net: Wire) -> Iterator[socket.socket]:
 
 @pytest.fixture
 def near(net: Wire) -> Iterator[socket.socket]:
-    """The client's, which sees all that comes back."""
+    """The client's packet socket, which sees everything that comes back."""
     with net.client.packet("near") as sock:
         yield sock
 
 
 def queued(sock: socket.socket, n: int) -> int:
-    """Waits until n more frames have come, and says how many there was no room for."""
+    """Waits for n more frames; returns how many were dropped for lack of room."""
     seen = dropped = 0
-    while seen < n:  # Who delivers them may be a busy thread.
+    while seen < n:  # A busy thread may deliver them late.
         counts = struct.unpack("II", sock.getsockopt(263, 6, 8))  # PACKET_STATISTICS
         seen, dropped = seen + counts[0], dropped + counts[1]
     return dropped
 
 
 def arrived(sock: socket.socket, n: int = 1) -> list[bytes]:
-    """The n frames that come from the server; who delivers them may be a busy thread."""
+    """The n frames that come from the server; a busy thread may deliver them late."""
     found: list[bytes] = []
     while len(found) < n:
         frame = sock.recv(65536)
@@ -151,7 +151,7 @@ def arrived(sock: socket.socket, n: int = 1) -> list[bytes]:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_echo(mode: str, net: Wire, far: socket.socket, family: int) -> None:
-    """Datagrams of all lengths, odd ones too, through real sockets and their checksums."""
+    """Datagrams of all lengths, including odd ones, through real sockets and checksums."""
     echo = Script(mode, ECHO)
     with net.to_server(7, family) as client:
         for size in (0, 1, 2, 17, 18, 63, 64, 500, 501, 1400, 1452):
@@ -164,7 +164,7 @@ def test_echo(mode: str, net: Wire, far: socket.socket, family: int) -> None:
 
 
 def test_many(mode: str, net: Wire, far: socket.socket) -> None:
-    """Thousands, while they come: batches of all sizes, and compiled code."""
+    """Thousands, while they arrive: batches of all sizes, and compiled code."""
     echo = Script(mode, ECHO)
     answered: list[int] = []
     server = threading.Thread(target=lambda: answered.append(echo(far.fileno(), 7, 3000, 10000)))
@@ -180,7 +180,7 @@ def test_many(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_reply_headers(mode: str, net: Wire, far: socket.socket, near: socket.socket) -> None:
-    """Each field of a reply, and nothing of the request's that is not its own."""
+    """Each field of a reply; nothing of the request leaks into it."""
     echo = Script(mode, ECHO)
     near.send(frame4(b"odd", fragment=0x4000))
     assert echo(far.fileno(), 7, 1, 30000) == 1
@@ -195,12 +195,12 @@ def test_reply_headers(mode: str, net: Wire, far: socket.socket, near: socket.so
 
 
 def bad_sum(frame: bytes) -> bytes:
-    """With a byte of the payload changed on the way."""
+    """The frame with a byte of the payload changed on the way."""
     return frame[:-1] + bytes([frame[-1] ^ 1])
 
 
 GOOD = frame4(b"payload")
-# Malformed, or not for a script that takes datagrams: udp() finds nothing in these.
+# Malformed, or not UDP datagrams for the script: udp() finds nothing in these.
 NO_DATAGRAMS = {
     "arp": ethernet(0x0806, bytes(46)),
     "tcp": frame4(b"payload", protocol=6),
@@ -270,7 +270,7 @@ end
 
 
 def test_malformed(mode: str, far: socket.socket, near: socket.socket) -> None:
-    """Each is passed over, next to datagrams that are found; and none is answered."""
+    """Each is skipped, next to datagrams that are found; and none is answered."""
     look = Script(mode, LOOK)
     for name, frame in NO_DATAGRAMS.items():
         near.send(GOOD)
@@ -286,7 +286,7 @@ def test_malformed(mode: str, far: socket.socket, near: socket.socket) -> None:
 
 
 def test_padding_stays_here(mode: str, far: socket.socket, near: socket.socket) -> None:
-    """A reply has the datagram's bytes and no others, and its checksum none of them."""
+    """A reply has the datagram's bytes and no padding, and its checksum covers no padding."""
     look = Script(mode, LOOK)
     near.send(DATAGRAMS["padded"])
     assert look(far.fileno(), 1) == 1
@@ -514,7 +514,7 @@ end
 
 @pytest.mark.parametrize("how", ["kernel", "user"])
 def test_structures_for_nothing(far: socket.socket, how: str) -> None:
-    """A compiled loop makes no view, and calls what loads and stores by itself."""
+    """A compiled loop creates no view, and calls functions for loads and stores."""
     assert Script(how, FREE_VIEWS)(far.fileno()) < 10
 
 
@@ -561,7 +561,7 @@ end
 
 
 def test_growing(mode: str, far: socket.socket, near: socket.socket) -> None:
-    """Bit by bit, into the room in front of it and into new memory."""
+    """Bit by bit, into the headroom and into new memory."""
     assert Script(mode, GROWING)(far.fileno()) == 1
     frame = b""
     while frame[12:14] != b"\x88\xb5":
@@ -599,7 +599,7 @@ end
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_memory_of_the_process(mode: str, net: Wire, far: socket.socket, family: int) -> None:
-    """Frames to and from it, as a server has them that parses by itself."""
+    """Frames copied to and from process memory, as in a server that parses them itself."""
     copy = Script(mode, MEMORY)
     memory_, answer = ctypes.create_string_buffer(2048), ctypes.create_string_buffer(b"answer")
     with net.to_server(7, family) as client:
@@ -616,7 +616,7 @@ def test_memory_of_the_process(mode: str, net: Wire, far: socket.socket, family:
 
 
 def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket, near: socket.socket) -> None:
-    """Copies that others have of a frame are not written to: on either side of it."""
+    """Copies of a frame that others hold are not written to, whether made before or after."""
     echo = Script(mode, ECHO)
     with net.server.packet("far") as tap, net.to_server(7) as client:
         payloads = [os.urandom(100) for _ in range(8)]
@@ -657,7 +657,7 @@ def test_files_stay_whole(mode: str, net: Wire, far: socket.socket, tmp_path: Pa
 
 
 def test_peekers(kernel: str, net: Wire, far: socket.socket) -> None:
-    """A reader that peeks at the queue holds the frame, too, while a script writes to it."""
+    """A reader that peeks at the queue also holds the frame while a script writes to it."""
     echo, over = Script(kernel, ECHO), threading.Event()
     torn: list[bytes] = []
 
@@ -685,7 +685,7 @@ def test_peekers(kernel: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_gso(kernel: str, net: Wire, far: socket.socket) -> None:
-    """A script receives a GSO frame as its datagrams."""
+    """A script receives a GSO frame as separate datagrams."""
     echo = Script(kernel, ECHO)
     with net.to_server(7) as client:
         client.setsockopt(socket.IPPROTO_UDP, 103, 100)  # UDP_SEGMENT
@@ -725,10 +725,10 @@ def set_feature(where: wire.Namespace, device: bytes, feature: int, on: bool) ->
 
 
 def test_gro(kernel: str, net: Wire, far: socket.socket, near: socket.socket) -> None:
-    """Datagrams that the receiving device has put together are single ones again."""
+    """Datagrams merged by the receiving device (GRO) are separate again."""
     burst, echo = Script(kernel, BURST), Script(kernel, ECHO)
     frame = ctypes.create_string_buffer(frame4(b"put together", fragment=0x4000))
-    # Segments that one program has cut up are not merged by the other.
+    # Frames that one driver segmented must not be merged by the other.
     set_feature(net.client, b"near", ETHTOOL_STSO, False)
     set_feature(net.server, b"far", ETHTOOL_SGRO, True)
     try:
@@ -754,9 +754,9 @@ def iptables(net: Wire, rule: str) -> str:
 
 @pytest.fixture
 def looped(net: Wire) -> Iterator[None]:
-    """
-    Addresses on the server's loopback device, where what the sender's side knows of a frame
-    comes along: other devices take that off on the way.
+    """Addresses on the server's loopback device, where frames keep the sender's metadata.
+
+    Other devices drop the metadata on the way.
     """
     for last in (1, 2):
         net.server.ip(f"address add 10.6.0.{last}/32 dev lo")
@@ -771,13 +771,13 @@ TO_SEVEN = [
     *((0x28, 0, 0, 12), (0x15, 0, 5, 0x800), (0x30, 0, 0, 23), (0x15, 0, 3, 17)),
     *((0x28, 0, 0, 36), (0x15, 0, 1, 7), (0x6, 0, 0, 0xFFFF), (0x6, 0, 0, 0)),
 ]
-# What frames are taken by: where the stack must not see the port, or from the stack.
+# How a script gets frames: where the stack must not see the port, or from the stack.
 PORTS = {"copied": "net.frames(fd)", "taken": "net.frames(fd, false, true)"}
 
 
 @pytest.fixture(params=PORTS)
 def seven(request: pytest.FixtureRequest, net: Wire, looped: None) -> Iterator[socket.socket]:
-    """A packet socket there for port 7."""
+    """A packet socket for port 7 on that device."""
     ingress = "qdisc {} dev lo ingress"
     drop = "filter add dev lo parent ffff: protocol ip u32 match ip dport 7 0xffff action drop"
     if request.param == "copied":
@@ -794,7 +794,7 @@ def seven(request: pytest.FixtureRequest, net: Wire, looped: None) -> Iterator[s
 
 @pytest.fixture
 def opened(request: pytest.FixtureRequest, mode: str) -> str:
-    """How a script has its port there."""
+    """The script's expression for its port there."""
     how = request.node.callspec.params["seven"]
     if how == "taken" and mode.endswith("user"):
         pytest.skip("processes take no frames from the stack")
@@ -803,7 +803,7 @@ def opened(request: pytest.FixtureRequest, mode: str) -> str:
 
 @contextlib.contextmanager
 def accepted_only(net: Wire, datagrams: str, match: str, n: int) -> Iterator[None]:
-    """The receiver's stack accepts n of these datagrams, which match, and no others."""
+    """The receiver's stack accepts n of these datagrams, matching a rule, and no others."""
     rules = [f"INPUT -i lo -p udp {datagrams} -m {match} -j ACCEPT"]
     rules += [f"INPUT -i lo -p udp {datagrams} -j DROP"]
     for rule in rules:
@@ -819,7 +819,7 @@ def accepted_only(net: Wire, datagrams: str, match: str, n: int) -> Iterator[Non
 
 @pytest.mark.sample(2)
 def test_conntrack(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
-    """A reply has nothing of the flow that its request was seen in: its receiver finds it."""
+    """A reply carries nothing of its request's tracked flow: its receiver looks the flow up."""
     echo = Script(mode, ECHO.replace(PORTS["copied"], opened))
     with (
         accepted_only(net, "--sport 7", "conntrack --ctstate ESTABLISHED", 20),
@@ -856,7 +856,7 @@ end
 
 @pytest.mark.sample(2)
 def test_conntrack_of_forwarded(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
-    """A packet redirected to another address belongs to that flow, not to its first address's."""
+    """A redirected packet belongs to its new flow, not to the one of its first address."""
     forward = Script(mode, FORWARD.replace(PORTS["copied"], opened))
     with (
         accepted_only(net, "--dport 8", "conntrack --ctorigdstport 8", 20),
@@ -868,13 +868,13 @@ def test_conntrack_of_forwarded(mode: str, net: Wire, seven: socket.socket, open
         for i in range(20):
             client.send(b"%d" % i)
         assert forward(seven.fileno(), 20) == 20
-        # In any order: what a thread sends over veth from two CPUs waits in two queues.
+        # In any order: a thread that sends over veth from two CPUs uses two queues.
         assert {server.recv(100) for _ in range(20)} == {b"%d" % i for i in range(20)}
 
 
 @pytest.mark.sample(2)
 def test_marks(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
-    """The mark of a reply is its own socket's, and not that of who asked."""
+    """A reply has its own socket's mark, not the sender's."""
     echo = Script(mode, ECHO.replace(PORTS["copied"], opened))
     seven.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 5)
     with (
@@ -891,7 +891,7 @@ def test_marks(mode: str, net: Wire, seven: socket.socket, opened: str) -> None:
 
 
 def test_filters_on_the_way_out(mode: str, net: Wire, far: socket.socket) -> None:
-    """Filters that an administrator has attached to a device see what scripts send."""
+    """Filters that an administrator attached to a device see the frames that scripts send."""
     echo = Script(mode, ECHO)
     drop = "matchall action drop"
     net.server.tc("qdisc add dev far clsact")
@@ -920,7 +920,7 @@ def crc32c(data: bytes) -> int:
 
 @pytest.mark.parametrize("how", IN_KERNEL)
 def test_sctp(net: Wire, far: socket.socket, how: str) -> None:
-    """Its checksum, which the sender left to the device, is not one that a sum completes."""
+    """Its checksum, left to the device, is a CRC, not a sum to complete."""
     copy = Script(
         how,
         """
@@ -950,7 +950,7 @@ def test_sctp(net: Wire, far: socket.socket, how: str) -> None:
 
 
 def test_vlan(mode: str, net: Wire, far: socket.socket) -> None:
-    """A tag that the device took out of the frame goes back into the reply."""
+    """A tag that the device removed from the frame is restored in the reply."""
     net.client.ip("link add link near name near.5 type vlan id 5")
     try:
         net.client.ip("address add 10.8.0.1/24 dev near.5")
@@ -998,7 +998,7 @@ end
 
 
 def test_charged_to_the_receiver(kernel: str, net: Wire, far: socket.socket) -> None:
-    """While a script holds frames they fill its socket's buffer, and no other's."""
+    """Frames that a script holds fill its socket's buffer, and no other's."""
     hold = Script(kernel, HOLD)
     ours, theirs = socket.socketpair()
     ours.settimeout(30)
@@ -1021,7 +1021,7 @@ def test_charged_to_the_receiver(kernel: str, net: Wire, far: socket.socket) -> 
 
 
 def test_senders_time_stamps(mode: str, net: Wire, far: socket.socket) -> None:
-    """Asked for by who sent a frame, they are not for the socket that sends it back."""
+    """Time stamps requested by a frame's sender are not for the socket that sends it back."""
     echo = Script(mode, ECHO)
     with net.to_server(7) as client:
         # SOF_TIMESTAMPING_TX_SOFTWARE, SOF_TIMESTAMPING_SOFTWARE, SOF_TIMESTAMPING_TX_SCHED
@@ -1036,7 +1036,7 @@ def test_senders_time_stamps(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_overflow(mode: str, net: Wire, far: socket.socket) -> None:
-    """Frames for which the buffer has no room are dropped and counted, as always."""
+    """Frames that do not fit into the buffer are dropped and counted, as usual."""
     echo = Script(mode, ECHO)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     with net.to_server(7) as client:
@@ -1067,7 +1067,7 @@ end
 
 @pytest.mark.parametrize("how", IN_KERNEL)
 def test_no_more_than_the_buffer(far: socket.socket, how: str) -> None:
-    """New frames and longer ones are refused where the socket's buffer ends."""
+    """New frames and longer ones are refused at the end of the socket's buffer."""
     hoard = Script(how, HOARD)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     for _ in range(3):
@@ -1088,7 +1088,7 @@ end
 
 
 def test_full_send_buffer(mode: str, net: Wire, far: socket.socket) -> None:
-    """A flush goes as far as the socket's buffer; who may wait, waits."""
+    """A flush stops at the socket's buffer limit; blocking calls wait."""
     send = Script(mode, SEND)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
     far.setblocking(False)
@@ -1098,7 +1098,7 @@ def test_full_send_buffer(mode: str, net: Wire, far: socket.socket) -> None:
         if again > 500:
             first, again = first + 1, again - 1000
         assert 2 <= first <= 20
-        # Frames sent meanwhile make room.
+        # Frames sent meanwhile made room.
         assert again == -errno.EAGAIN or 0 <= again <= 40 - first
         far.setblocking(True)
         assert send(far.fileno(), 40) // 1000 == 40
@@ -1154,7 +1154,7 @@ def test_what_is_no_port(mode: str, net: Wire) -> None:
 
 
 def test_many_ports(mode: str, net: Wire) -> None:
-    """A program has eight at most, and keeps them."""
+    """A program may have at most eight, and keeps them."""
     open_all = Script(
         mode,
         """
@@ -1192,7 +1192,7 @@ end
 
 
 def test_socket_goes(kernel: str, net: Wire, far: socket.socket) -> None:
-    """Closed, or made another one, with frames in hand."""
+    """The socket is closed, or replaced, while a script holds frames."""
     states = Script(kernel, STATES)
     with net.to_server(7) as client, net.server.packet("far") as other:
         for state, flush, receive in (
@@ -1234,7 +1234,7 @@ GOES = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", GOES)
 def test_device_goes(mode: str, net: Wire, how: str) -> None:
-    """A waiter is told, and what is sent afterwards is refused; frames in hand are freed."""
+    """A waiter is woken, and later sends are refused; frames in hand are freed."""
     command, error, refused = GOES[how]
     waits = Script(
         mode,
@@ -1269,7 +1269,7 @@ def test_device_goes(mode: str, net: Wire, how: str) -> None:
 
 
 def test_namespace_goes(mode: str) -> None:
-    """A socket keeps its namespace; when both go, a script's run has ended."""
+    """A socket keeps its namespace; when both are gone, a script's run has ended."""
     lonely = Wire()
     sock = lonely.server.packet("far")
     echo = Script(mode, ECHO)
@@ -1283,7 +1283,7 @@ def test_namespace_goes(mode: str) -> None:
 
 
 def test_frames_of_the_host_itself(mode: str, net: Wire, far: socket.socket) -> None:
-    """Frames that the server's own stack sends, and those for others, are not received."""
+    """Frames sent by the server's own stack, and those for others, are not received."""
     look = Script(mode, "function run(fd, all) return net.frames(fd, all == 1):receive(64, 0) end")
     with net.server.packet("far") as other, net.client.packet("near") as near:
         other.send(GOOD)
@@ -1298,7 +1298,7 @@ def test_frames_of_the_host_itself(mode: str, net: Wire, far: socket.socket) -> 
 
 
 def set_filter(sock: socket.socket, *code: tuple[int, int, int, int]) -> None:
-    """SO_ATTACH_FILTER, with a program of classic BPF."""
+    """SO_ATTACH_FILTER with a classic BPF program."""
     program = array.array("B", b"".join(struct.pack("HBBI", *line) for line in code))
     where = program.buffer_info()[0]
     sock.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HxxxxxxP", len(code), where))
@@ -1307,7 +1307,7 @@ def set_filter(sock: socket.socket, *code: tuple[int, int, int, int]) -> None:
 # Within headers, at their ends, within the first datagram, at its end, in the second.
 @pytest.mark.parametrize("kept", [1, 14, 20, 34, 41, 42, 43, 100, 141, 142, 143, 300, 1000])
 def test_filters_that_cut(kernel: str, net: Wire, far: socket.socket, kept: int) -> None:
-    """A filter may leave only the beginning of frames, of those that stand for many, too."""
+    """A filter may truncate frames, GSO frames included."""
     look, burst = Script(kernel, CUT), Script(kernel, BURST)
     frame = ctypes.create_string_buffer(frame4(b"put together" * 8, fragment=0x4000))
     set_feature(net.client, b"near", ETHTOOL_STSO, False)
@@ -1372,7 +1372,7 @@ end
 
 
 def repeat(over: threading.Event, work: Callable[[], object]) -> threading.Thread:
-    """A thread that does so until it is over."""
+    """A thread that repeats the work until the end."""
 
     def loop() -> None:
         while not over.is_set():
@@ -1385,7 +1385,7 @@ def repeat(over: threading.Event, work: Callable[[], object]) -> threading.Threa
 
 
 def send_along(*fds: int) -> None:
-    """In messages to oneself: the last reference may be in flight, or dropped there."""
+    """In messages to itself: the last reference may be in flight, or be dropped there."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with ours, theirs:
         socket.send_fds(ours, [b"x"], fds)
@@ -1395,7 +1395,7 @@ def send_along(*fds: int) -> None:
 
 
 def test_threads_at_one_socket(kernel: str, net: Wire, far: socket.socket) -> None:
-    """Two scripts and recv(2) take from it, while its descriptors come, change and go."""
+    """Two scripts and recv(2) read from it, while descriptors of it are opened and closed."""
     over, first = threading.Event(), 900
     scripts = [Script(kernel, TURNS) for _ in range(2)]
     others = [net.server.packet("far") for _ in range(2)]
@@ -1433,7 +1433,7 @@ def test_threads_at_one_socket(kernel: str, net: Wire, far: socket.socket) -> No
 
 
 def test_filter_decides(mode: str, net: Wire, far: socket.socket) -> None:
-    """A socket's own filter (SO_ATTACH_FILTER) is the kernel's business."""
+    """The kernel applies a socket's own filter (SO_ATTACH_FILTER)."""
     # ldh [36]: the UDP port; jeq #7; ret whole, or ret 0.
     code = [(0x28, 0, 0, 36), (0x15, 0, 1, 7), (0x6, 0, 0, 0xFFFF), (0x6, 0, 0, 0)]
     set_filter(far, *code)
@@ -1469,7 +1469,7 @@ def test_waiting(mode: str, net: Wire, far: socket.socket) -> None:
     for bad in ((0, 0, 1, 0), (65, 0, 1, 0), (1, -2, 1, 0), (1, 0, 0, 0), (1, 0, 1, -1)):
         assert "1 to 64 frames" in receive.fails(fd, *bad)
     with net.to_server(7) as client:
-        # The first comes while it waits, the others while it holds.
+        # The first comes while it waits, the others while it holds frames.
         def send() -> None:
             for _ in range(5):
                 time.sleep(0.01)
@@ -1479,7 +1479,7 @@ def test_waiting(mode: str, net: Wire, far: socket.socket) -> None:
         sender.start()
         assert receive(fd, 16, 5000, 5, 1_000_000) == 5
         sender.join()
-        # Others do not count, and do not prolong it.
+        # Other frames neither count nor prolong the wait.
         with net.client.packet("near") as near:
             over = threading.Event()
 
@@ -1520,7 +1520,7 @@ ENDS = {
 
 @pytest.mark.parametrize("how", ENDS)
 def test_ends_with_frames_in_hand(kernel: str, net: Wire, far: socket.socket, how: str) -> None:
-    """However a run ends, the frames that it had are freed with it."""
+    """However a run ends, the frames that it held are freed."""
     source = f"""
     function run(fd)
       local port = net.frames(fd)
@@ -1548,7 +1548,7 @@ def test_ends_with_frames_in_hand(kernel: str, net: Wire, far: socket.socket, ho
 
 
 def test_views_after_a_run(mode: str, net: Wire, far: socket.socket) -> None:
-    """A view that a script has kept shows nothing of an earlier run's frames."""
+    """A view that a script kept shows nothing of an earlier run's frames."""
     keep = Script(
         mode,
         """
@@ -1587,7 +1587,7 @@ end
 
 
 def test_views_after_a_receive(mode: str, net: Wire, far: socket.socket) -> None:
-    """A view is of a frame, not of a place: kept, it does not show the next receive's."""
+    """A view belongs to a frame, not a position: a kept one does not show the next receive's."""
     stale = Script(mode, STALE)
     with net.to_server(7) as client:
         for _ in range(100):
@@ -1620,13 +1620,13 @@ end
 
 
 class Call:
-    """What a call of KEEP does."""
+    """Operations of KEEP."""
 
     NOTHING, RECEIVE, REPLY, STALE = range(4)
 
 
 class Slots:
-    """Memory of the process where datagrams come and go."""
+    """Memory of the process into which datagrams are received and from which they are sent."""
 
     def __init__(self, n: int = 64) -> None:
         self.memory = ctypes.create_string_buffer(n * SIZE)
@@ -1647,7 +1647,7 @@ def held(sock: socket.socket) -> bool:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_kept(mode: str, net: Wire, far: socket.socket, family: int) -> None:
-    """Answered in the next call, in any order, shorter and longer than what had come."""
+    """Answered in the next call, in any order, shorter and longer than the request."""
     keep, slots = Script(mode, KEEP), Slots()
     with net.to_server(7, family) as client:
         for i in range(80):
@@ -1683,7 +1683,7 @@ end
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_copied_with_headers(mode: str, net: Wire, far: socket.socket, family: int) -> None:
-    """Who sent it stands before the payload; what does not fit with its headers is left out."""
+    """The sender's address precedes the payload; datagrams that do not fit with it are skipped."""
     script, slots, headers = Script(mode, HEADERS), Slots(), 42 if family == 4 else 62
     kind = b"\x08\0" if family == 4 else b"\x86\xdd"
     with net.to_server(7, family) as client:
@@ -1704,7 +1704,7 @@ def test_copied_with_headers(mode: str, net: Wire, far: socket.socket, family: i
 
 
 def test_kept_for_one_call(mode: str, net: Wire, far: socket.socket) -> None:
-    """A call that does not ask for it drops them, and so does a receive."""
+    """A call without this request drops them, and so does a receive."""
     keep, slots = Script(mode, KEEP), Slots()
     with net.to_server(7) as client:
         for call in (Call.NOTHING, Call.RECEIVE, Call.REPLY):
@@ -1734,7 +1734,7 @@ def test_kept_for_one_call(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_kept_for_a_while(kernel: str, net: Wire, far: socket.socket) -> None:
-    """Tidying up in a script that is not called leaves them alone."""
+    """Periodic cleanup of idle scripts does not free them."""
     keep, slots = Script(kernel, KEEP), Slots()
     with net.to_server(7) as client:
         client.send(b"slow")
@@ -1750,7 +1750,7 @@ KEPT_ENDS = {**ENDS, "closed": "", "exit": ""}
 
 @pytest.mark.parametrize("how", KEPT_ENDS)
 def test_kept_to_the_end(kernel: str, net: Wire, far: socket.socket, how: str) -> None:
-    """A failed call frees the frames that were kept, and so does the end of the script."""
+    """A failed call frees the kept frames, and so does the end of the script."""
     source = f"""
     function run(fd, again)
       local port = net.frames(fd)
@@ -1773,7 +1773,7 @@ def test_kept_to_the_end(kernel: str, net: Wire, far: socket.socket, how: str) -
         if how in ("closed", "returns"):
             good = good and held(far)
             os.close(script.fd)
-            # The confined engine's is freed when the library has the next one.
+            # The confined engine's is freed when the library registers the next one.
             Script(kernel, "function run() end")
         if how != "exit":
             good = good and not held(far)
@@ -1788,7 +1788,7 @@ def test_kept_to_the_end(kernel: str, net: Wire, far: socket.socket, how: str) -
 
 @pytest.mark.parametrize("how", ["closed", "other", "deleted"])
 def test_kept_without_a_socket(kernel: str, net: Wire, how: str) -> None:
-    """What is under the frames goes between two calls: they are freed with the next."""
+    """The socket or device disappears between two calls: the next call frees the frames."""
     keep, slots = Script(kernel, KEEP), Slots()
     spare(net)
     with net.server.packet("one") as one, net.server.packet("two") as two:
@@ -1826,7 +1826,7 @@ def test_kept_without_a_namespace(kernel: str) -> None:
 
 
 def test_slots_that_are_none(mode: str, net: Wire, far: socket.socket) -> None:
-    """Wrong places and lengths are passed over, wrong addresses are errors; none is answered."""
+    """Invalid slots and lengths are skipped, invalid addresses are errors; none is answered."""
     keep, slots = Script(mode, KEEP), Slots()
     with net.to_server(7) as client:
         client.send(b"long" * 100)
@@ -1847,7 +1847,7 @@ def test_slots_that_are_none(mode: str, net: Wire, far: socket.socket) -> None:
         for i, (place, size) in enumerate(wrong):
             slots.put(i, place, b"reply", size)
         assert keep(fd, Call.REPLY, slots.at, SIZE, len(wrong)) == 0
-        # Found to be no datagram: too long for its slot, it was looked at all the same.
+        # Too long for its slot, so it was not taken as a datagram, but it was received.
         slots.put(0, 2, b"reply")
         slots.put(1, 2, b"again")
         assert keep(fd, Call.REPLY, slots.at, SIZE, 2) == 1
@@ -1866,7 +1866,7 @@ def test_slots_that_are_none(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_forwarding(mode: str, net: Wire, far: socket.socket) -> None:
-    """From one port to another, with other addresses: the checksums follow."""
+    """From one port to another, with changed addresses: checksums are adjusted."""
     forward = Script(
         mode,
         """
@@ -1899,7 +1899,7 @@ def test_forwarding(mode: str, net: Wire, far: socket.socket) -> None:
 
 @pytest.mark.parametrize("name", ["sendmmsg", "recvmmsg", "getsockname"])
 def test_filters_see_batches(kernel: str, net: Wire, far: socket.socket, name: str) -> None:
-    """Each batch stands for a call, and a seccomp filter decides on it."""
+    """Each batch corresponds to a call, and a seccomp filter decides on it."""
     reading, writing = os.pipe()
     with net.to_server(7) as client:
         client.send(b"?")
@@ -1925,7 +1925,7 @@ def test_filters_see_batches(kernel: str, net: Wire, far: socket.socket, name: s
 
 
 def check_ordinary_user(as_user: AsUser, *words: str, says: str = "answered 4") -> None:
-    """In namespaces of their own, with nothing but what is theirs."""
+    """In their own namespaces, with ordinary rights only."""
     program = f"{ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py"
     lines = (
         "ip link add name one type veth peer name two",
@@ -1938,23 +1938,23 @@ def check_ordinary_user(as_user: AsUser, *words: str, says: str = "answered 4") 
     assert done.stdout.strip() == says
 
 
-@pytest.mark.long  # as in test_frames_taken.py
+@pytest.mark.long  # like test_frames_taken.py
 def test_ordinary_user(as_user: AsUser) -> None:
     check_ordinary_user(as_user)
 
 
 def test_everyone(as_outsider: AsUser) -> None:
-    """Who may open the confined engine's device alone."""
+    """A user who may open only the confined engine's device."""
     check_ordinary_user(as_outsider)
 
 
 def test_compound(as_outsider: AsUser) -> None:
-    """The same in C, by the batches."""
+    """The same as a C compound, by the batches."""
     check_ordinary_user(as_outsider, "compound", says="")
 
 
 def test_in_a_pod(as_outsider: AsUser) -> None:
-    """A container as runtimes start it: root in a namespace with CAP_NET_RAW alone."""
+    """A container as runtimes start it: root in a namespace with only CAP_NET_RAW."""
     program = f"{ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py pod"
     lines = (
         "ip link add name one type veth peer name two",
@@ -1962,7 +1962,7 @@ def test_in_a_pod(as_outsider: AsUser) -> None:
         "ip link set one up",
         "ip link set two up",
         f"ip neigh add {CLIENT4} lladdr {wire.CLIENT_MAC.hex(':')} dev one",
-        "echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start",  # as container runtimes do
+        "echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start",  # as container runtimes set it
         f"exec setpriv --bounding-set=-all,+net_raw --inh-caps=-all {program}",
     )
     done = as_outsider(["unshare", "-Urn", "sh", "-ec", "\n".join(lines)])

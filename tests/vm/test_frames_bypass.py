@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Frames that scripts send past the queueing discipline (PACKET_QDISC_BYPASS), or must not."""
+"""Frames that scripts may, or must not, send past the queueing discipline (PACKET_QDISC_BYPASS)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ end
 
 @contextmanager
 def shut(net: Wire) -> Iterator[None]:
-    """The discipline of the server's device drops all, and says so to who sends."""
+    """The discipline of the server's device drops everything and reports it to the sender."""
     net.server.tc("qdisc add dev far clsact")
     try:
         net.server.tc("filter add dev far egress matchall action drop")
@@ -69,7 +69,7 @@ def shut(net: Wire) -> Iterator[None]:
 
 @contextmanager
 def filtered(net: Wire) -> Iterator[None]:
-    """Netfilter drops all that the server's device sends."""
+    """Netfilter drops everything that the server's device sends."""
     chain = "chain out { type filter hook egress device far priority 0; drop; };"
     net.server.run(["nft", f"table netdev past {{ {chain} }}"])
     try:
@@ -86,7 +86,7 @@ def dropping(net: Wire) -> Iterator[None]:
 
 @pytest.mark.parametrize("by", [shut, filtered])
 def test_past_the_discipline(mode: str, net: Wire, far: socket.socket, by: Stops) -> None:
-    """With the socket's option: past tc, as the process's own frames, but not past nft."""
+    """With the socket's option they pass tc, like the process's own frames, but not nft."""
     bypass(far)
     echo = Script(mode, ECHO)
     with by(net), net.to_server(7) as client:
@@ -103,7 +103,7 @@ def test_past_the_discipline(mode: str, net: Wire, far: socket.socket, by: Stops
 
 
 def forbid_setsockopt() -> None:
-    """To this process, by a seccomp filter."""
+    """For this process, by a seccomp filter."""
     chosen = seccomp.Filter(seccomp.ALLOW)
     chosen.rule(seccomp.error(errno.EPERM), "setsockopt")
     chosen.load()
@@ -111,7 +111,7 @@ def forbid_setsockopt() -> None:
 
 @contextmanager
 def refusing(group: int) -> Iterator[None]:
-    """A program of the group refuses setsockopt(2)."""
+    """A program of the cgroup refuses setsockopt(2)."""
     with attached(group, SOCKOPT, SETSOCKOPT, 0):
         yield
 
@@ -152,7 +152,7 @@ def scratch() -> int:
 
 @contextmanager
 def poking(at: int) -> Iterator[None]:
-    """Another thread writes there all the time: to getsockopt(2) "yes", and no room for its own."""
+    """Another thread constantly overwrites getsockopt(2)'s result: "yes", and no length."""
     stop = ctypes.c_int(0)
     poke = Script("user", POKE)
     thread = threading.Thread(target=lambda: poke(at, ctypes.addressof(stop)))
@@ -165,7 +165,7 @@ def poking(at: int) -> Iterator[None]:
 
 
 def test_forged_answer(net: Wire, dropping: None) -> None:
-    """A thread that writes the answer gets nothing that setsockopt(2) would not let it have."""
+    """Writing the result itself gains a thread nothing beyond setsockopt(2)."""
 
     def forging() -> None:
         send = Script("kernel", SEND)
@@ -177,7 +177,7 @@ def test_forged_answer(net: Wire, dropping: None) -> None:
         with poking(at):
             end = time.monotonic() + 1.5
             while time.monotonic() < end:
-                for sock in pair:  # Of each the script asks anew.
+                for sock in pair:  # The script asks for each socket anew.
                     os.dup2(sock.fileno(), fd)
                     assert send(fd, 1) == -errno.ENOBUFS
 
@@ -198,7 +198,7 @@ end
 
 
 def test_descriptor_becomes_another(net: Wire, far: socket.socket, dropping: None) -> None:
-    """A script that keeps its port does not take one socket's option for another's."""
+    """A script that keeps its port does not confuse one socket's option with another's."""
     send = Script("kernel", LASTING)
     with net.server.packet("far", 0) as plain:
         fd = os.dup(bypass(far).fileno())
@@ -215,7 +215,7 @@ LASTING_KEEP = "local port" + KEEP.replace("local port = ", "port = port or ")
 
 
 def test_kept_by_another(net: Wire, far: socket.socket) -> None:
-    """Nor does it send by one what it has of another, or show it again."""
+    """Nor does it send on one socket frames received on the other, or show them again."""
     keep, slots = Script("kernel", LASTING_KEEP), Slots()
     with net.to_server(7) as client, net.server.packet("far") as other:
         fd = os.dup(far.fileno())
@@ -226,7 +226,7 @@ def test_kept_by_another(net: Wire, far: socket.socket) -> None:
         assert keep(fd, Call.REPLY, slots.at, SIZE, 1) == -errno.ESTALE
         assert keep(fd, Call.NOTHING) == memory(far)["rmem"] == 0
         assert keep(fd, Call.RECEIVE, slots.at, SIZE) == 1
-        assert slots[0] == (1, b"first")  # The other has received it, too.
+        assert slots[0] == (1, b"first")  # The other socket has received it, too.
         slots.put(0, 1, b"its own")
         assert keep(fd, Call.REPLY, slots.at, SIZE, 1) == 1
         assert client.recv(100) == b"its own"
@@ -238,7 +238,7 @@ def test_kept_by_another(net: Wire, far: socket.socket) -> None:
 
 
 def test_redirected(net: Wire, far: socket.socket, near: socket.socket) -> None:
-    """What tc has turned round at another device has not passed the egress filter here."""
+    """Frames that tc redirected from another device must still pass the egress filter here."""
     echo = Script("kernel", ECHO)
     spare(net)
     net.server.tc("qdisc add dev two clsact")
@@ -271,7 +271,7 @@ end
 
 @contextmanager
 def tap(where: Namespace, queues: int) -> Iterator[list[int]]:
-    """A device of that name, and the descriptors in whose queues its frames wait to be read."""
+    """A tap device, and the descriptors of its queues."""
     where.run(["modprobe", "tun"])
     with where.inside(), ExitStack() as opened:
         flags = IFF_TAP | IFF_NO_PI | (IFF_MULTI_QUEUE if queues > 1 else 0)
@@ -285,7 +285,7 @@ def tap(where: Namespace, queues: int) -> Iterator[list[int]]:
 
 
 def read_all(fds: list[int]) -> list[int]:
-    """How many frames each had."""
+    """The number of frames that each had."""
     counts = []
     for fd in fds:
         counts.append(0)
@@ -298,7 +298,7 @@ def read_all(fds: list[int]) -> list[int]:
 
 
 def send_all(sock: socket.socket) -> int:
-    """How many of the flows' frames the device takes from a process."""
+    """The number of frames that the device accepts from a process."""
     sent = 0
     for frame in FLOWS:
         try:
@@ -311,7 +311,7 @@ def send_all(sock: socket.socket) -> int:
 
 @pytest.mark.parametrize("queues", [1, 4])
 def test_full_queues(net: Wire, queues: int) -> None:
-    """What a full queue has no room for is lost, and the sender told; the next are not."""
+    """Frames that do not fit into a full queue are lost and reported; later ones are not."""
     send = Script("kernel", SEND_FLOWS)
     frames = ctypes.create_string_buffer(b"".join(FLOWS))
     with tap(net.server, queues) as fds, net.server.packet("tap", 0) as sock:
@@ -345,7 +345,7 @@ end
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 3, reason="needs three CPUs: vm/guest --cpus 4")
 def test_many_senders(net: Wire) -> None:
-    """Each holds a part of the buffer while it sends: together they leave room in it."""
+    """Each holds part of the buffer while it sends: together they must leave room."""
     sent: list[int] = []
     with net.server.packet("far", 0) as sock:
         sock.setblocking(False)

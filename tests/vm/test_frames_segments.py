@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""net.frames: frames that stand for several, which may come in, and in what pieces."""
+"""net.frames: GSO frames, which kinds are received, and in which segments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ end
 
 
 class Copies:
-    """Frames as a script has them: their bytes, and the payload of those that are datagrams."""
+    """Frames as a script gets them: their bytes, and the payloads of datagrams."""
 
     def __init__(self, mode: str = "kernel", most: int = 400) -> None:
         self.script = Script(mode, COPY)
@@ -74,7 +74,7 @@ class Copies:
 
 @pytest.fixture(scope="module")
 def net() -> Iterator[Wire]:
-    """The server's device has addresses, for what needs two ends."""
+    """The server's device has addresses, for protocols that need two ends."""
     with wire.wire() as made:
         made.server.sysctl("ipv6/conf/far/disable_ipv6", 0)
         made.server.ip(f"address add {SERVER4}/24 dev far")
@@ -93,7 +93,7 @@ def far(net: Wire) -> Iterator[socket.socket]:
 
 
 def coming(length: int = 0xFFFFFFFF) -> list[tuple[int, int, int, int]]:
-    """A filter: what comes from the client, so many bytes of it."""
+    """A filter that passes frames from the client, truncated to a length."""
     low = int.from_bytes(CLIENT_MAC[2:], "big")
     return [(0x20, 0, 0, 8), (0x15, 0, 1, low), (0x6, 0, 0, length), (0x6, 0, 0, 0)]
 
@@ -108,7 +108,7 @@ def segmenting(sock: socket.socket, size: int) -> None:
 
 @contextmanager
 def device(net: Wire, name: str, kind: str, address: str) -> Iterator[None]:
-    """A device of the client's."""
+    """Adds a device to the client."""
     net.client.ip(f"link add name {name} {kind}")
     try:
         net.client.ip(f"address add {address} dev {name}")
@@ -120,7 +120,7 @@ def device(net: Wire, name: str, kind: str, address: str) -> Iterator[None]:
 
 @contextmanager
 def merging(net: Wire) -> Iterator[None]:
-    """The server's device puts together what the client's sends singly."""
+    """The server's device merges what the client's device sends unmerged."""
     set_feature(net.client, b"near", ETHTOOL_STSO, False)
     set_feature(net.server, b"far", ETHTOOL_SGRO, True)
     try:
@@ -143,7 +143,7 @@ TUNNELS = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", TUNNELS)
 def test_tunnels(net: Wire, far: socket.socket, kind: str) -> None:
-    """Datagrams in one that stands for several, in a tunnel: dropped, counted, and no harm."""
+    """A GSO frame of datagrams in a tunnel is dropped and counted, and does no harm."""
     copies = Copies()
     words, address, to = TUNNELS[kind]
     with device(net, "tunnel", words, address), net.client.udp(address.split("/")[0]) as client:
@@ -153,7 +153,7 @@ def test_tunnels(net: Wire, far: socket.socket, kind: str) -> None:
         client.sendto(bytes(1200), (to, 7))
         segmenting(client, 0)
         client.sendto(b"again", (to, 7))
-        # The tunnel's device looks for neighbours, too.
+        # The tunnel's device sends neighbour discovery, too.
         frames = [frame for frame in copies(far) if len(frame) < 200]
         ends = [frame[-5:] for frame in frames]
         assert [end for end in ends if end in (b"alone", b"again")] == [b"alone", b"again"]
@@ -162,7 +162,7 @@ def test_tunnels(net: Wire, far: socket.socket, kind: str) -> None:
 
 
 def tcp4(sequence: int, payload: bytes) -> bytes:
-    """A segment between the addresses of the tunnel's ends."""
+    """A TCP segment between the addresses of the tunnel's ends."""
     addresses = socket.inet_aton("10.7.0.1") + socket.inet_aton("10.7.0.2")
     header = struct.pack("!HHIIBBHHH", 1234, 7, sequence, 1, 0x50, 0x10, 1000, 0, 0)
     pseudo = addresses + struct.pack("!HH", 6, 20 + len(payload))
@@ -171,7 +171,7 @@ def tcp4(sequence: int, payload: bytes) -> bytes:
 
 
 def tunnelled(sequence: int, payload: bytes) -> bytes:
-    """IPIP, as it comes from a wire."""
+    """An IPIP packet as it comes from a wire."""
     segment = tcp4(sequence, payload)
     inner = wire.ip4(
         segment, protocol=6, source=0x0A070001, destination=0x0A070002, fragment=0x4000
@@ -180,7 +180,7 @@ def tunnelled(sequence: int, payload: bytes) -> bytes:
 
 
 def test_merged_in_a_tunnel(net: Wire, far: socket.socket) -> None:
-    """Frames of one flow, from who need not have an account: the device puts them together."""
+    """Frames of one flow, from any sender on the network: the device merges them."""
     copies, over = Copies(), bytes(1000)
     with net.client.packet("near") as near, merging(net):
         before = drops(far)
@@ -207,7 +207,7 @@ end
 
 @contextmanager
 def association(net: Wire) -> Iterator[socket.socket]:
-    """An SCTP association: its client."""
+    """An SCTP association: its client's socket."""
     ends = []
     for where in (net.server, net.client):
         with where.inside():
@@ -227,7 +227,7 @@ def association(net: Wire) -> Iterator[socket.socket]:
 
 @pytest.mark.parametrize("kept", [42, 46, 100, 1400, 0xFFFFFFFF])
 def test_sctp_cut(net: Wire, far: socket.socket, kept: int) -> None:
-    """Packets in one, cut by the filter to its headers, or to anything else."""
+    """A GSO packet, truncated by the filter to its headers, or anywhere else."""
     copies = Copies()
     set_filter(far, *coming(kept))
     with association(net) as client:
@@ -246,7 +246,7 @@ def test_sctp_cut(net: Wire, far: socket.socket, kept: int) -> None:
 
 @pytest.mark.parametrize("kept", [20, 34, 41, 42, 45, 46, 47])
 def test_sctp_sum_beyond(net: Wire, far: socket.socket, kept: int) -> None:
-    """Its checksum's place is beyond what the filter has left, or hardly within."""
+    """Its checksum field is beyond what the filter left, or just within."""
     copies = Copies()
     set_filter(far, *coming(kept))
     with association(net):
@@ -255,7 +255,7 @@ def test_sctp_sum_beyond(net: Wire, far: socket.socket, kept: int) -> None:
         assert memory(far)["rmem"] == 0
 
 
-# virtio_net_hdr: flags, kind, length of headers, size, start and offset of the checksum.
+# virtio_net_hdr: flags, type, header length, segment size, start and offset of the checksum.
 VNET = "<BBHHHH"
 NEEDS_SUM = 1
 UFO, USO = 3, 5
@@ -267,7 +267,7 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_lies(net: Wire, far: socket.socket, lie: str) -> None:
-    """What a sender says of a datagram: that it is to be fragments, or far too many."""
+    """False claims of a sender: a datagram is to be fragmented, or into far too many segments."""
     kind, *rest = LIES[lie]
     copies, before = Copies(), drops(far)
     with net.client.packet("near") as near:
@@ -290,7 +290,7 @@ def test_lies(net: Wire, far: socket.socket, lie: str) -> None:
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("size", [1, 99, 100, 101, 1400])
 def test_datagrams(net: Wire, far: socket.socket, size: int, family: int) -> None:
-    """Each is as it would have come by itself: lengths, headers, checksums."""
+    """Each is as if it had come by itself: lengths, headers, checksums."""
     copies, payload = Copies(), os.urandom(size * 12 + size // 2)
     with net.to_server(7, family) as client:
         segmenting(client, size)
@@ -309,7 +309,7 @@ def test_datagrams(net: Wire, far: socket.socket, size: int, family: int) -> Non
 
 
 def test_vlan(net: Wire, far: socket.socket) -> None:
-    """Each piece has the tag that the device took out."""
+    """Each segment has the tag that the device removed."""
     tags = Script(
         "kernel",
         """
@@ -332,7 +332,7 @@ def test_vlan(net: Wire, far: socket.socket) -> None:
 
 @pytest.mark.parametrize("batch", [1, 3, 64])
 def test_order(net: Wire, far: socket.socket, batch: int) -> None:
-    """What came first comes first, in pieces or not, whatever a batch has room for."""
+    """Order is preserved, segmented or not, for any batch size."""
     copies, sent = Copies(), []
     with net.to_server(7) as client:
         for i in range(4):
@@ -348,7 +348,7 @@ def test_order(net: Wire, far: socket.socket, batch: int) -> None:
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_stream(net: Wire, far: socket.socket, family: int) -> None:
-    """Segments of TCP: their sequence, flags, and checksums."""
+    """TCP segments: their sequence numbers, flags, and checksums."""
     copies, data = Copies(most=800), os.urandom(100000)
     where = SERVER6 if family == socket.AF_INET6 else SERVER4
     at = 54 if family == socket.AF_INET6 else 34
@@ -377,7 +377,7 @@ def test_stream(net: Wire, far: socket.socket, family: int) -> None:
 
 
 def assert_segments(frames: list[bytes], at: int, data: bytes) -> None:
-    """The stream is whole in these, and none is longer than the device's frames."""
+    """They contain the whole stream, and none is longer than the device's frames."""
     assert max(map(len, frames)) <= 1514
     stream, base = bytearray(len(data)), None
     for frame in frames:
@@ -401,7 +401,7 @@ def assert_segments(frames: list[bytes], at: int, data: bytes) -> None:
 
 @pytest.mark.parametrize("kept", [41, 42, 43, 141, 142, 143, 342, 1000, 1242])
 def test_cut(net: Wire, far: socket.socket, kept: int) -> None:
-    """A filter's cuts leave only whole pieces; others are counted, not shortened."""
+    """A truncating filter leaves only whole segments; others are counted, not shortened."""
     copies, payload = Copies(), os.urandom(1200)
     set_filter(far, *coming(kept))
     with net.to_server(7) as client:
@@ -419,7 +419,7 @@ def test_cut(net: Wire, far: socket.socket, kept: int) -> None:
 
 @pytest.mark.parametrize("room", [4096, 212992 // 2])
 def test_no_more_than_the_buffer(net: Wire, far: socket.socket, room: int) -> None:
-    """Pieces of one byte, held by a script and queued: at most one frame beyond the buffer."""
+    """One-byte segments, held by a script and queued: at most one frame beyond the buffer."""
     hold = Script("kernel", HOLD)
     ours, theirs = socket.socketpair()
     ours.settimeout(30)
@@ -447,7 +447,7 @@ def test_no_more_than_the_buffer(net: Wire, far: socket.socket, room: int) -> No
 
 
 def with_ring(sock: socket.socket) -> None:
-    """A ring with room for hardly more than headers: what is longer is queued, too."""
+    """A ring with room for little more than headers: longer frames are queued, too."""
     sock.setsockopt(263, 10, 0)  # PACKET_VERSION
     sock.setsockopt(263, 7, 1 << 20)  # PACKET_COPY_THRESH
     sock.setsockopt(263, 5, struct.pack("4I", 4096, 16, 128, 512))  # PACKET_RX_RING
@@ -484,7 +484,7 @@ def test_queued_next_to_a_ring(net: Wire) -> None:
         assert memory(lo)["rmem"] > 0
         assert routes(home) > before
         home.ip("route del local 10.6.6.0/24 dev lo")
-        # Those that no frame has go one grace period later.
+        # Routes that no frame refers to are freed one grace period later.
         assert eventually(lambda: routes(home) <= before)
         assert keep(lo.fileno(), 0) == 0
         wire.drain(lo)
@@ -515,7 +515,7 @@ end
 
 
 def test_device_goes_next_to_a_ring(net: Wire) -> None:
-    """Frames in its queue still name the device, which is gone when they are cut."""
+    """Frames in its queue still refer to the device, which is gone when they are segmented."""
     later = Script("kernel", LATER)
     ours, theirs = socket.socketpair()
     ours.settimeout(30)
@@ -541,10 +541,10 @@ def test_device_goes_next_to_a_ring(net: Wire) -> None:
 # -- All of it ----------------------------------------------------------------------
 
 
-@pytest.mark.long  # as test_tunnels() and what is around it, with chance
+@pytest.mark.long  # like test_tunnels() and its neighbours, randomised
 @pytest.mark.skipif(wire.ON_DEBUG, reason="it has no tunnels, and few of the rest")
 def test_shapes() -> None:
-    """`make test-attack` for a moment."""
+    """A short run of `make test-attack`."""
     kinds = ("plain", "ipip", "gre", "gretap", "ip6tnl", "vxlan", "vlan")
     with frame_shapes.shapes(1, kinds) as made:
         made.run(1000, 5)

@@ -41,7 +41,7 @@ CLONE_NEWUSER = 0x10000000
 SO_ATTACH_FILTER = 26
 TAKE = "net.frames(fd, false, true)"
 ECHO = test_frames.ECHO.replace("net.frames(fd)", TAKE)
-# What is taken here is there at once: count 0 takes without a wait.
+# Frames taken are available at once: count 0 takes without waiting.
 RECEIVE = f"function run(fd, max, ms) return {TAKE}:receive(max, ms) end"
 OPEN = f"function run(fd) {TAKE} return 0 end"
 BUSY = "a bridge, bond, macvlan or another script takes this device's frames"
@@ -56,7 +56,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def net() -> Iterator[Wire]:
-    """The server's device has an address here, and all of a stack."""
+    """The server's device has an address here, with a full stack."""
     with wire.wire() as made:
         made.server.ip(f"address add {SERVER4}/24 dev far")
         made.server.ip(f"neigh replace {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev far")
@@ -65,7 +65,7 @@ def net() -> Iterator[Wire]:
 
 @pytest.fixture
 def pair(net: Wire) -> Iterator[None]:
-    """The server's namespace has devices "one" and "two", wherever "one" goes."""
+    """The server's namespace has devices "one" and "two", wherever "one" is moved."""
     spare(net)
     yield
     for where in (net.server, net.client):
@@ -73,14 +73,14 @@ def pair(net: Wire) -> Iterator[None]:
 
 
 def attach(sock: socket.socket, code: list[tuple[int, int, int, int]]) -> None:
-    """A filter in the classic machine's instructions."""
+    """Attach a classic BPF filter."""
     program = array.array("B", b"".join(struct.pack("HBBI", *line) for line in code))
     packed = struct.pack("HxxxxxxP", len(code), program.buffer_info()[0])
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, packed)
 
 
 def datagrams_to(port: int, length: int = 0xFFFF) -> list[tuple[int, int, int, int]]:
-    """Filters IPv4 datagrams without options, and passes so many bytes."""
+    """Filters IPv4 datagrams without options, truncated to a length."""
     return [
         (0x28, 0, 0, 12),
         (0x15, 0, 5, 0x0800),
@@ -94,7 +94,7 @@ def datagrams_to(port: int, length: int = 0xFFFF) -> list[tuple[int, int, int, i
 
 
 def taker(where: Namespace, device: str, port: int = 7) -> socket.socket:
-    """A packet socket that gets nothing by itself, for datagrams to a port."""
+    """A packet socket that receives nothing by itself, for datagrams to a port."""
     with where.inside():
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         sock.bind((device, 0))
@@ -110,13 +110,13 @@ def far(net: Wire) -> Iterator[socket.socket]:
 
 @pytest.fixture
 def seven(net: Wire) -> Iterator[socket.socket]:
-    """The stack's own socket for the port that is taken."""
+    """The stack's own socket for the port whose frames are taken."""
     with net.server.udp(SERVER4, 7) as sock:
         yield sock
 
 
 def is_taken(client: socket.socket, seven: socket.socket) -> bool:
-    """Does the stack not get what the client sends?"""
+    """Are the client's datagrams kept from the stack?"""
     client.send(b"whose?")
     while select.select([seven], [], [], 1)[0]:
         if seven.recv(100) == b"whose?":
@@ -125,7 +125,7 @@ def is_taken(client: socket.socket, seven: socket.socket) -> bool:
 
 
 def is_free(where: Namespace, device: str) -> bool:
-    """Can the device be a bridge's?"""
+    """Can the device be added to a bridge?"""
     where.ip("link add name probe type bridge")
     try:
         where.ip(f"link set {device} master probe")
@@ -152,7 +152,7 @@ def eventually(true: Callable[[], bool]) -> bool:
 
 
 def ping(client: Namespace) -> None:
-    """The server's stack answers it."""
+    """The server's stack replies."""
     request = struct.pack("!BBHHH", 8, 0, 0, 1, 1)
     request = request[:2] + struct.pack("!H", wire.checksum(request)) + request[4:]
     with client.inside():
@@ -214,7 +214,7 @@ def test_the_rest_is_the_stacks(net: Wire, far: socket.socket) -> None:
 
 
 def test_filter_decides(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """At any time; and on how much of a frame there is."""
+    """At any time; and on how much of a frame is kept."""
     lengths = Script(
         "kernel",
         f"""
@@ -239,7 +239,7 @@ def test_filter_decides(net: Wire, far: socket.socket, seven: socket.socket) -> 
 
 
 def test_like_the_sockets_own(net: Wire, far: socket.socket) -> None:
-    """A program that polls the socket and receives from it sees what it always does."""
+    """A program that polls the socket and receives from it sees the usual behaviour."""
     Script("kernel", OPEN)(far.fileno())
     with net.to_server(7) as client, net.server.packet("far") as tap:
         client.send(b"plain")
@@ -255,7 +255,7 @@ def test_like_the_sockets_own(net: Wire, far: socket.socket) -> None:
 
 
 def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket) -> None:
-    """Taps see frames before they are taken, and keep what they saw."""
+    """Taps see frames before they are taken, and their copies stay unchanged."""
     overwrite = Script(
         mode,
         f"""
@@ -280,7 +280,7 @@ def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket) -> None:
 
 
 def test_gso(net: Wire, far: socket.socket) -> None:
-    """A GSO frame is received as its datagrams."""
+    """A GSO frame is received as separate datagrams."""
     echo = Script("kernel", ECHO)
     echo(far.fileno(), 7, 0, 0)
     with net.to_server(7) as client:
@@ -306,7 +306,7 @@ def test_senders_memory(net: Wire, far: socket.socket) -> None:
 
 
 def test_overflow(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """Frames that the socket has no room for are dropped and counted, not left to the stack."""
+    """Frames that do not fit the socket are dropped and counted, not left to the stack."""
     receive = Script("kernel", RECEIVE)
     receive(far.fileno(), 1, 0)
     far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
@@ -326,7 +326,7 @@ def test_overflow(net: Wire, far: socket.socket, seven: socket.socket) -> None:
 
 
 def test_flood(net: Wire, far: socket.socket) -> None:
-    """While one socket's frames are not read, other sockets are served."""
+    """Unread frames of one socket do not block other sockets."""
     Script("kernel", OPEN)(far.fileno())
     over = threading.Event()
 
@@ -350,7 +350,7 @@ def test_flood(net: Wire, far: socket.socket) -> None:
 
 
 def in_child(check: Callable[[], None]) -> None:
-    """A process of its own, which may do what it likes to its credentials."""
+    """A child process, which may change its credentials."""
     pid = os.fork()
     if not pid:
         status = 1
@@ -372,7 +372,7 @@ def drop_net_admin() -> None:
 
 
 def test_capability(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """CAP_NET_ADMIN is required over the socket's namespace when frames begin to be taken."""
+    """Starting to take frames requires CAP_NET_ADMIN over the socket's namespace."""
 
     def without() -> None:
         first, later = Script("kernel", RECEIVE), Script("kernel", OPEN)
@@ -433,7 +433,7 @@ OPEN_UNFILTERED = f"function run(fd) {UNFILTERED} return 0 end"
 NFT_END = "nft flush ruleset"
 RP_FILTER = "sysctl -qw net.ipv4.conf.{}.rp_filter={}"
 POLICY = "ip xfrm policy add src 0.0.0.0/0 dst 0.0.0.0/0 proto udp"
-# Of each, what begins and ends it.
+# For each kind of filter, the commands that add and remove it.
 FILTERS = {
     **{
         hook: (f"nft table ip t {{ chain c {{ type filter hook {hook} priority 0; }}; }}", NFT_END)
@@ -442,7 +442,7 @@ FILTERS = {
     "inet": ("nft table inet t { chain c { type filter hook input priority 0; }; }", NFT_END),
     "ipsec": (f"{POLICY} dir in action allow", "ip xfrm policy flush"),
     "ipsec out": (f"{POLICY} dir out action allow", "ip xfrm policy flush"),
-    # Routes by which the stack would not reply, or not there.
+    # Routes for which the stack would not reply, or not there.
     **{
         kind: (f"ip route add {kind} {CLIENT4}/32", f"ip route del {kind} {CLIENT4}/32")
         for kind in ("blackhole", "prohibit", "unreachable", "throw")
@@ -451,7 +451,7 @@ FILTERS = {
     "elsewhere": (f"ip route add {CLIENT4}/32 dev lo", f"ip route del {CLIENT4}/32 dev lo"),
 }
 NO_FILTERS = {
-    # The way back is by the device, which is what they ask for.
+    # The way back is through the device, which strict checks require.
     "strict": (RP_FILTER.format("far", 1), RP_FILTER.format("far", 0)),
     "strict everywhere": (RP_FILTER.format("all", 1), RP_FILTER.format("all", 0)),
     "another's": ("ip route add blackhole 192.0.2.7/32", "ip route del blackhole 192.0.2.7/32"),
@@ -462,13 +462,13 @@ NO_FILTERS = {
 
 
 def after_a_tick() -> None:
-    """A filter holds from the next tick on: 4 ms in Debian's kernels."""
+    """A filter takes effect at the next tick: 4 ms in Debian's kernels."""
     time.sleep(0.02)
 
 
 @pytest.mark.parametrize("kind", [*FILTERS, *NO_FILTERS])
 def test_unfiltered(net: Wire, far: socket.socket, seven: socket.socket, kind: str) -> None:
-    """While the stack would filter frames it gets them, if the script wants that."""
+    """While the stack would filter frames, it gets them, if the script requests that."""
     Script("kernel", OPEN_UNFILTERED)(far.fileno())
     begin, end = {**FILTERS, **NO_FILTERS}[kind]
     with net.to_server(7) as client:
@@ -489,7 +489,7 @@ DATAGRAMS6 = [
 
 
 def test_unfiltered_routes_of_ipv6() -> None:
-    """The same for its routes; and rules that choose tables, which stay for a namespace."""
+    """The same for IPv6 routes; and rules that select tables, which a namespace keeps."""
     script = Script("kernel", OPEN_UNFILTERED)
     with wire.wire() as net, taker(net.server, "far") as sock:
         net.server.sysctl("ipv6/conf/far/disable_ipv6", 0)
@@ -533,7 +533,7 @@ def test_unfiltered_with_rules_of_routes() -> None:
 
 
 def test_unfiltered_senders_apart(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """Many senders, of which each second one has a black hole: each gets what it is due."""
+    """Many senders, every second one blackholed: each is treated by its own route."""
     Script("kernel", OPEN_UNFILTERED)(far.fileno())
     network = CLIENT4.rsplit(".", 1)[0]
     holes = [f"{network}.{k}" for k in range(101, 141)]
@@ -556,12 +556,12 @@ def test_unfiltered_senders_apart(net: Wire, far: socket.socket, seven: socket.s
 
 @pytest.mark.parametrize("direction", [INGRESS, EGRESS])
 def test_unfiltered_in_a_control_group(net: Wire, seven: socket.socket, direction: int) -> None:
-    """A program of the group for packets, as systemd's IPAddressDeny= is, would see them."""
+    """A packet program of the cgroup, such as systemd's IPAddressDeny=, must see them."""
     script = Script("kernel", OPEN_UNFILTERED)
     with control_group() as group, taker(net.server, "far") as sock, net.to_server(7) as client:
         script(sock.fileno())
         assert is_taken(client, seven)
-        # A CGROUP_SKB that lets all pass.
+        # A CGROUP_SKB program that passes everything.
         with attached(group, SKB, direction, 1):
             after_a_tick()
             assert not is_taken(client, seven)
@@ -571,7 +571,7 @@ def test_unfiltered_in_a_control_group(net: Wire, seven: socket.socket, directio
 
 
 def test_takes_in_one_way_or_the_other(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """The last call counts."""
+    """The last call's mode applies."""
     script = Script(
         "kernel",
         f"function run(fd, heed) if heed == 1 then {UNFILTERED} else {TAKE} end return 0 end",
@@ -599,7 +599,7 @@ KINDS = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_device_is_taken(net: Wire, far: socket.socket, kind: str) -> None:
-    """By a bridge, say: that is told, and it goes on as it was; as do scripts after it."""
+    """E.g. by a bridge: that is an error, and the device keeps working, also for later scripts."""
     make, join, remove = KINDS[kind]
     script = Script("kernel", OPEN)
     net.server.ip(make)
@@ -612,7 +612,7 @@ def test_device_is_taken(net: Wire, far: socket.socket, kind: str) -> None:
 
 
 def test_one_script_a_device(net: Wire, far: socket.socket) -> None:
-    """The first; another of its sockets, or another script, has to wait."""
+    """The first script gets it; its other sockets, and other scripts, must wait."""
     first, second = Script("kernel", OPEN), Script("kernel", OPEN)
     with taker(net.server, "far", 8) as other:
         assert first(far.fileno()) == first(far.fileno()) == 0
@@ -628,7 +628,7 @@ def test_one_script_a_device(net: Wire, far: socket.socket) -> None:
 
 
 def test_given_back(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """Asked for, or with the end of the script: the stack has all again."""
+    """On request, or at the end of the script, the stack gets all frames again."""
     script = Script(
         "kernel", "function run(fd, take) net.frames(fd, false, take == 1) return 0 end"
     )
@@ -642,7 +642,7 @@ def test_given_back(net: Wire, far: socket.socket, seven: socket.socket) -> None
         close(script)
         assert not is_taken(client, seven)
     assert is_free(net.server, "far")
-    # What had been taken by then is the socket's.
+    # Frames taken before stay in the socket.
     assert [frame[42:] for frame in drain(far)] == [b"whose?"] * 3
 
 
@@ -656,7 +656,7 @@ DEATHS = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", DEATHS)
 def test_script_dies(net: Wire, far: socket.socket, seven: socket.socket, how: str) -> None:
-    """With frames in hand, on the queue, and more to come."""
+    """With frames in hand, in the queue, and more to come."""
     source = f"""
     function run(fd)
       local port = {TAKE}
@@ -701,7 +701,7 @@ def test_killed_while_it_waits(net: Wire, far: socket.socket) -> None:
 
 
 def test_fork(net: Wire, far: socket.socket) -> None:
-    """A child that has the script's descriptor keeps it alive, and no longer."""
+    """A child with the script's descriptor keeps the script alive, and no longer."""
     script = Script("kernel", OPEN)
     script(far.fileno())
     reading, writing = os.pipe()
@@ -720,7 +720,7 @@ def test_fork(net: Wire, far: socket.socket) -> None:
 
 @pytest.mark.parametrize("queue", [0, 5])
 def test_socket_closed(net: Wire, seven: socket.socket, queue: int) -> None:
-    """The stack has its frames at once, the device is free after the next call."""
+    """The stack gets its frames at once; the device is free after the next call."""
     script = Script("kernel", f"function run(fd) if fd >= 0 then {TAKE} end return 0 end")
     sock = taker(net.server, "far")
     script(sock.fileno())
@@ -737,7 +737,7 @@ def test_socket_closed(net: Wire, seven: socket.socket, queue: int) -> None:
 
 
 def test_socket_is_anothers_too(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """Passed on, it lives on: frames are its own, and taken until the script ends."""
+    """Passed to another process, the socket lives on, and takes frames until the script ends."""
     script = Script("kernel", OPEN)
     ours, theirs = socket.socketpair()
     sock = taker(net.server, "far")
@@ -760,7 +760,7 @@ def test_socket_is_anothers_too(net: Wire, far: socket.socket, seven: socket.soc
 
 
 def test_descriptor_becomes_another(net: Wire, far: socket.socket, pair: None) -> None:
-    """The port follows it: to another socket, and to another device."""
+    """The port follows the descriptor: to another socket, and to another device."""
     script = Script("kernel", OPEN)
     with taker(net.server, "one") as one, taker(net.server, "far", 8) as other:
         fd = os.dup(far.fileno())
@@ -801,7 +801,7 @@ end
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", GOES)
 def test_device_goes(mode: str, net: Wire, pair: None, how: str) -> None:
-    """A waiting script gets an error.  It can go on if the device comes up again."""
+    """A waiting script gets an error. It can continue if the device comes up again."""
     waits, echo = Script(mode, WAITS), Script(mode, ECHO)
     results: list[int] = []
     with taker(net.server, "one") as one, net.server.packet("two") as two:
@@ -814,7 +814,7 @@ def test_device_goes(mode: str, net: Wire, pair: None, how: str) -> None:
         assert results == [0 if how == "down" else -errno.ENXIO], results
         if how == "down":
             net.server.ip("link set one up")
-            # Others wait for the device, as this script has it.
+            # Others must wait for the device while this script has it.
             assert BUSY in echo.fails(one.fileno(), 7, 0, 0)
             two.send(one.getsockname()[4] + GOOD[6:])
             assert waits(one.fileno()) == 1000
@@ -827,7 +827,7 @@ def test_device_goes(mode: str, net: Wire, pair: None, how: str) -> None:
 @pytest.mark.parametrize("how", ["closed", "called"])
 def test_namespace_goes(how: str) -> None:
     """The socket keeps its namespace until the script ends or is called next."""
-    lonely = Wire()  # Its processes are to have none of the script's descriptors.
+    lonely = Wire()  # Its processes must not inherit the script's descriptors.
     script = Script("kernel", f"function run(fd) if fd >= 0 then {TAKE} end return 0 end")
     sock = taker(lonely.server, "far")
     script(sock.fileno())
@@ -841,13 +841,13 @@ def test_namespace_goes(how: str) -> None:
         script(-1)
     else:
         close(script)
-    # The other end of the pair goes with the namespace.
+    # The other end of the pair disappears with the namespace.
     assert eventually(lambda: "near" not in lonely.client.ip("-br link"))
     lonely.client.close()
 
 
 class Storm:
-    """Frames, with takers that come and go, for some seconds."""
+    """Frames for some seconds, while takers start and stop."""
 
     def __init__(self, server: Namespace) -> None:
         self.server, self.end, self.sent = server, time.monotonic() + 4, 0
@@ -869,7 +869,7 @@ class Storm:
                     time.sleep(0.01)
 
     def come_and_go(self) -> None:
-        """The device may be another's, or away."""
+        """Another script may have the device, or it is gone."""
         while self.goes_on():
             script = Script("kernel", RECEIVE)
             try:
@@ -883,7 +883,7 @@ class Storm:
 
 @pytest.mark.long
 def test_storm(net: Wire, pair: None) -> None:
-    """The device goes down and away in it."""
+    """The device goes down and disappears during the storm."""
     storm = Storm(net.server)
     while storm.goes_on():
         net.server.ip("link set one down")

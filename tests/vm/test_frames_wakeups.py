@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Wake-ups by frames that are taken: as few as possible, and none too few."""
+"""Wake-ups by frames that are taken: as few as possible, but never too few."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from test_frames import Script
 from test_frames_taken import OPEN, RECEIVE, TAKE, eventually
 from wire import Wire
 
-PATIENCE = 10.0  # of what sleeps; a lost wake-up lasts as long
+PATIENCE = 10.0  # of sleeping threads; a lost wake-up lasts as long
 F_SETSIG = 10
 ENOUGH = f"function run(fd, enough, hold) return {TAKE}:receive(64, -1, enough, hold) end"
 
@@ -32,7 +32,7 @@ far = test_frames_taken.far
 
 @pytest.fixture
 def first() -> Iterator[None]:
-    """Runs all on one CPU, so that woken tasks wait until this thread sleeps."""
+    """Runs everything on one CPU, so that woken tasks wait until this thread sleeps."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -42,7 +42,7 @@ def first() -> Iterator[None]:
 
 
 class Sleeper(threading.Thread):
-    """Does something that sleeps, once, as an ordinary task."""
+    """Makes one sleeping call as an ordinary task."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Sleeper(threading.Thread):
             self.took = time.monotonic() - start
 
     def sleeps(self) -> bool:
-        """In the call: Python's own locks are futexes."""
+        """Whether it sleeps in the call itself: Python's locks are futexes."""
         if not self.native_id:
             return False
         state = Path(f"/proc/self/task/{self.native_id}/syscall").read_text()
@@ -78,7 +78,7 @@ WAITS = {"recv": lambda sock: sock.recv(100), "exclusive": waits_exclusively}
 
 @pytest.mark.parametrize("how", WAITS)
 def test_each_takes_one(net: Wire, far: socket.socket, first: None, how: str) -> None:
-    """Two threads sleep, two frames come at once: the first one's wake-up is only for one."""
+    """Two threads sleep, two frames arrive at once: the first wake-up must not serve both."""
     script = Script("kernel", OPEN)
     script(far.fileno())
     sleepers = [Sleeper(lambda: WAITS[how](far)) for _ in range(2)]
@@ -92,7 +92,7 @@ def test_each_takes_one(net: Wire, far: socket.socket, first: None, how: str) ->
 
 
 def test_enough(net: Wire, far: socket.socket, first: None) -> None:
-    """A script that sleeps until there are enough does so while they come one by one."""
+    """A script waiting for several frames sleeps while they come one by one."""
     script = Script("kernel", ENOUGH)
     sleeper = Sleeper(lambda: script(far.fileno(), 16, 1_000_000))
     with net.to_server(7) as client:
@@ -107,7 +107,7 @@ def test_enough(net: Wire, far: socket.socket, first: None) -> None:
 
 
 def test_needless(net: Wire, far: socket.socket, first: None) -> None:
-    """None for a frame that joins others, unless one was taken since the last one."""
+    """No wake-up for a frame that joins others, unless one was taken since the last wake-up."""
     script = Script("kernel", RECEIVE)
     script(far.fileno(), 1, 0)
     with select.epoll() as poller, net.to_server(7) as client:
@@ -128,7 +128,7 @@ def test_needless(net: Wire, far: socket.socket, first: None) -> None:
 
 
 def test_signals(net: Wire, far: socket.socket) -> None:
-    """A signal for each frame, for processes that asked for signals."""
+    """A signal for each frame, for processes that requested signals."""
     script = Script("kernel", OPEN)
     script(far.fileno())
     number = signal.SIGRTMIN
@@ -168,7 +168,7 @@ def take_one(sock: socket.socket) -> int:
 
 
 def test_none_is_lost(net: Wire, far: socket.socket) -> None:
-    """Threads poll, each in its way, and take a part: nothing stays in the queue."""
+    """Threads poll, each in a different way, and take some frames: none stays in the queue."""
     script, poll = Script("kernel", RECEIVE), select.poll()
     script(far.fileno(), 1, 0)
     epolls = [select.epoll() for _ in range(2)]

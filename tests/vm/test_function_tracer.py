@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's function tracers next to scripts, which leave functions in ways of their own."""
+"""The kernel's function tracers together with scripts, which leave functions in unusual ways."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def graph(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
 def test_graph_of_killed_threads(
     tracefs: Path, graph: Callable[[list[str]], None], as_user: Callable
 ) -> None:
-    """A filter's KILL_THREAD leaves functions without a return, and those around them return."""
+    """A filter's KILL_THREAD leaves functions without returning; their callers return."""
     graph(["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"])
     done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
     assert done.returncode == 0, done.stdout
@@ -72,7 +72,7 @@ def kretprobes(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
 def test_kretprobes_of_killed_threads(
     tracefs: Path, kretprobes: Callable[[list[str]], None], as_user: Callable
 ) -> None:
-    """The same for what waits for returns otherwise: each goes where its call came from."""
+    """The same for other users of return hooks: each function returns to its caller."""
     outer, inner = ["ksys_lseek", "__x64_sys_lseek"], ["__seccomp_filter", "__secure_computing"]
     kretprobes([*outer, *inner])
     (tracefs / "trace").write_text("")
@@ -82,13 +82,13 @@ def test_kretprobes_of_killed_threads(
     assert all(f"{name}_returns" in seen for name in (*outer, *inner))
 
 
-# Loops until it is told not to, or for ten seconds.
+# Loops until it is told to stop, or for ten seconds.
 LOOP = b"function run(a) while util.peek(a) == 0 do for i = 1, 1000000 do end end end"
 TRIES = 5
 
 
 def goes_beside_a_run(instance: Path, library: Library) -> bool:
-    """Whether the tracer of @instance is gone while a script is in its loop."""
+    """Whether the tracer in @instance can be removed while a script loops."""
     told = ctypes.c_int32()
     fd, text = library.register(LOOP, time_limit_ns=10 * 10**9, wall_limit_ns=2**64 - 1)
     assert fd >= 0, text
@@ -105,7 +105,7 @@ def goes_beside_a_run(instance: Path, library: Library) -> bool:
 
 
 def test_tracers_go_beside_a_run(tracefs: Path) -> None:
-    """Their trampolines are freed after synchronize_rcu_tasks(), which no run holds up.
+    """Their trampolines are freed after synchronize_rcu_tasks(), which no run delays.
 
     On a busy machine that itself may take as long as the run.
     """

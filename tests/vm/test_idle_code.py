@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Machine code of extensions is kept for the user's next program, and harms no other's."""
+"""Machine code of extensions is cached for the user's next program, and affects no other user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT = 16  # of one account
 
 
 class Verified:
-    """How many images have been compiled since the last look."""
+    """Counts the images compiled since the last query."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -42,7 +42,7 @@ def verified() -> Iterator[Verified]:
         pytest.skip("this kernel has no function tracer")
     (TRACEFS / "trace").write_text("")
     (TRACEFS / "set_ftrace_filter").write_text("room_take")
-    # Without it all functions would be traced.
+    # With an empty filter all functions would be traced.
     assert "room_take" in (TRACEFS / "set_ftrace_filter").read_text()
     (TRACEFS / "current_tracer").write_text("function")
     yield Verified()
@@ -71,7 +71,7 @@ def test_it_is_kept(verified: Verified) -> None:
 
 
 def test_the_oldest_of_an_account_goes_first(verified: Verified) -> None:
-    """The account's oldest code is freed first, and no other account's."""
+    """The account's own oldest code is freed first, and no other account's."""
 
     def other(channel: Channel) -> None:
         with Arena() as arena:
@@ -100,7 +100,7 @@ def test_the_oldest_of_an_account_goes_first(verified: Verified) -> None:
 
 
 def test_users_do_not_share_it(verified: Verified) -> None:
-    """Whether another user has had the same program does not show."""
+    """A user cannot see whether another one has had the same program."""
 
     def same(channel: Channel) -> None:
         with Arena() as arena:
@@ -122,11 +122,11 @@ def leave_code(channel: Channel) -> None:
 
 
 def test_it_gives_way() -> None:
-    """Each of 40 accounts has a slot, also where those before have left code in theirs."""
+    """Each of 40 accounts has a slot, even if earlier accounts left code in it."""
     for n in range(45):
         with Account(FIRST_UID + n, leave_code) as account:
             assert account.hear() == "left"
-    # The pot would have room for 39.
+    # The shared pool has room for 39.
     accounts = [Account(FIRST_UID + 100 + n, hold_code) for n in range(40)]
     try:
         for account in accounts:

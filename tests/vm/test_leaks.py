@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Storms of scripts, after which everything is back where it was."""
+"""Storms of scripts, after which all counters are back to their initial values."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ end
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
-    """A first storm fills what the kernel and the module keep for later."""
+    """A first storm fills the caches of the kernel and of the module."""
     subprocess.run([STORM, "--seconds", "2"], check=True, **account("member"))
 
 
 @pytest.fixture(autouse=True)
 def given_back() -> Iterator[None]:
-    """References, scripts and the kernel's memory are where they were."""
+    """References, scripts and the kernel's memory are back where they were."""
     before = Footprint.now()
     yield
     leaked = before.leaked()
@@ -87,7 +87,7 @@ def test_storm(as_user: Run) -> None:
 
 @pytest.mark.long
 def test_storm_killed() -> None:
-    """The same, killed in the middle, over and over."""
+    """The same, repeatedly killed in the middle."""
     for _ in range(4):
         child = subprocess.Popen(
             [STORM, "--seconds", "60"],
@@ -104,7 +104,7 @@ def test_storm_killed() -> None:
 
 @pytest.mark.long
 def test_limits_storm(as_user: Run) -> None:
-    """Scripts that end at their limits by the dozen."""
+    """Dozens of scripts end at their limits."""
     loop = "function run() while true do end end"
     bomb = "function run() local t = {} while true do t[#t + 1] = {} end end"
     for source, options in ((loop, ["--time-limit", "5"]), (bomb, [])):
@@ -117,7 +117,7 @@ def test_limits_storm(as_user: Run) -> None:
 
 @pytest.fixture
 def large_share() -> Iterator[None]:
-    """Memory alone bounds what this user's scripts may hold."""
+    """Memory alone bounds this user's scripts."""
     parameters = Path("/sys/module/syscript/parameters")
     wanted = {"max_scripts": "65536", "max_memory": str(64 << 20)}
     before = {name: (parameters / name).read_text() for name in wanted}
@@ -129,14 +129,14 @@ def large_share() -> Iterator[None]:
 
 
 def fill(library: Library) -> int:
-    """Fills the user's share with scripts of half a MiB, and frees all; how many."""
+    """Fills the user's share with scripts of 0.5 MiB, and frees all; returns their number."""
     source = b"local s = ('x'):rep(500000) function run() return #s end"
     fds = []
     while (found := library.register(source, 2 << 20))[0] >= 0:
         fds.append(found[0])
         assert len(fds) < 4096, "no end to the share"
     assert found[0] == -errno.EDQUOT, found
-    # Scripts registered before the limit still run.
+    # Scripts registered before the share was full still run.
     assert [library.call(fd) for fd in fds] == [(1, 500000)] * len(fds)
     for fd in fds:
         os.close(fd)
@@ -155,7 +155,7 @@ def test_share(large_share: None, as_user: Run) -> None:
 
 
 def test_parallel() -> None:
-    """Scripts side by side on both CPUs give what each gives alone."""
+    """Scripts in parallel on both CPUs give the same results as alone."""
     alone = run_script(KERNEL[1], FLOAT, "3000")
     expected, stderr = alone.communicate(timeout=SCRIPT_TIME)
     assert alone.returncode == 0, stderr

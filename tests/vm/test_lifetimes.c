@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Every way in which the last descriptor of a script can go, against every
- * state that the script can be in.
+ * Every way in which the last descriptor of a script can be dropped, in every state of the script.
  *
- * Three processes make a cell of the matrix.  The *owner*, of one thread unless
- * the cell says otherwise, registers the script and calls it; the script closes
- * the descriptor that it runs from.  The *holder* has the last copy, and drops
- * it in the cell's way.  The *coordinator*, main(), then fills the module's
- * memory with scripts of its own, and lets the owner's run go on: in freed
- * memory, if its life was decided wrongly.
+ * Each cell of the matrix takes three processes. The *owner*, with one thread unless the cell says
+ * otherwise, registers the script and calls it; the script closes the descriptor that it runs from.
+ * The *holder* has the last copy, and drops it in the cell's way. Then the *coordinator*, main(),
+ * fills the module's memory with its own scripts, and lets the owner's run continue: in freed
+ * memory, if its lifetime is wrong.
  */
 #include <linux/userfaultfd.h>
 #include <poll.h>
@@ -28,24 +26,24 @@
 #define PAGE	4096
 #define RESULT	4242
 
-/* What the script does between losing its last descriptor and its end. */
+/* State of the script between losing its last descriptor and its end. */
 enum state { IDLE, RUNNING, BLOCKED, FAULTING, OUTSTAYING, KILLED, STATES };
 
 static const char *const states[STATES] = {
 	"idle", "running", "blocked", "in a page fault", "over its limit", "killed",
 };
 
-/* What the owner and the holder share of a cell, apart from the script. */
+/* What the owner and the holder share, apart from the script. */
 struct cell {
 	enum state state;
 	int fd;			/* the script's */
 	int lost[2];		/* the script writes: it has closed its own copy */
-	int dropped[2];		/* end of file: the holder has dropped the last */
+	int dropped[2];		/* end of file: the holder has dropped the last one */
 	int ready[2];		/* the holder writes: it has its copy */
 	int go[2];		/* the coordinator writes: the run may go on */
 	int socks[2];
 	int fault;		/* userfaultfd, or -1 */
-	char *page;		/* the script's buffer, then the one that faults */
+	char *page;		/* the script's buffer, then the page that faults */
 };
 
 /* How the holder drops its copy; it runs this, then exits. */
@@ -53,7 +51,7 @@ struct way {
 	const char *name;
 	void (*drop)(struct cell *cell, pid_t owner);
 	int flags;		/* of clone(2) */
-	bool passed;		/* comes by SCM_RIGHTS, not by inheritance */
+	bool passed;		/* passed by SCM_RIGHTS, not inherited */
 	bool fetched;		/* pidfd_getfd(2) */
 };
 
@@ -123,7 +121,7 @@ static void drop_received(struct cell *cell, pid_t owner)
 	close(pass_fd_receive(cell->socks[1]));
 }
 
-/* The descriptor is never received: it goes with the socket it lies in. */
+/* The descriptor is never received: it is closed with the socket that contains it. */
 static void drop_in_flight(struct cell *cell, pid_t owner)
 {
 	(void)owner;
@@ -167,7 +165,7 @@ static void holder_fetch(struct holder *holder)
 	cell->fd = fd;
 }
 
-/* With CLONE_VM this is the owner's memory: nothing but system calls. */
+/* With CLONE_VM this is the owner's memory: only raw system calls are safe. */
 static int holder_main(void *arg)
 {
 	struct holder *holder = arg;
@@ -182,7 +180,7 @@ static int holder_main(void *arg)
 	else if (holder->way->passed)
 		syscall(SYS_close, cell->fd);
 	syscall(SYS_write, cell->ready[1], "x", 1);
-	/* The script, or for an idle one the owner, has closed its own. */
+	/* The script, or for an idle one the owner, has closed its own copy. */
 	while (syscall(SYS_read, cell->lost[0], &c, 1) != 1)
 		;
 	holder->way->drop(cell, holder->owner);
@@ -235,7 +233,7 @@ static void owner_check(struct cell *cell, int err, const struct syscript_call *
 		CHECK_EQ(err, 0);
 		CHECK_EQ(call->results[0], RESULT);
 	}
-	/* Others that look at the owner's scripts find it usable. */
+	/* Processes that can see the owner's scripts find it usable. */
 	must(write(cell->lost[1], &c, 1) == 1, "write");
 }
 
@@ -248,7 +246,7 @@ static void owner_main(struct cell *cell, const struct way *way)
 	int err = 0;
 	char c;
 
-	/* One that is not an ancestor may fetch descriptors, whatever Yama says. */
+	/* Lets a process that is not an ancestor fetch descriptors, whatever Yama's setting. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	cell->fd = owner_register(cell->state);
 	readable = (struct pollfd *)(cell->page + 16);
@@ -275,7 +273,7 @@ static void owner_main(struct cell *cell, const struct way *way)
 	CHECK_EQ(fcntl(call.args[0], F_GETFD), -1);
 	while (waitpid(child, NULL, 0) != child)
 		;
-	/* And the process can go on with others. */
+	/* And the process can continue with other scripts. */
 	cell->fd = abi_must_register(ABI_ADD);
 	CHECK_EQ(abi_call(cell->fd, 1, 2, NULL), 0);
 	exit(!!abi_failures);
@@ -283,7 +281,7 @@ static void owner_main(struct cell *cell, const struct way *way)
 
 /* -- the coordinator --------------------------------------------------------- */
 
-/* Takes the pages that have just been freed, if any were, and writes to them. */
+/* Takes the pages that have just been freed, if any, and overwrites them. */
 static void churn(void)
 {
 	int fds[8];
@@ -321,7 +319,7 @@ static void fault_resolve(struct cell *cell)
 	must(!ioctl(cell->fault, UFFDIO_COPY, &copy), "UFFDIO_COPY");
 }
 
-/* The owner has to make it: it is its own memory's. */
+/* The owner must create it, since it is tied to its own memory. */
 static void owner_fault(struct cell *cell, int sock)
 {
 	if (cell->state != FAULTING)
@@ -384,7 +382,7 @@ static void run_cell(const struct way *way, enum state state)
 	close(fault[0]);
 
 	CHECK_EQ(read(cell.dropped[0], &c, 1), 0);
-	/* An exit closes this pipe first, the script's descriptor next. */
+	/* An exit closes this pipe first, then the script's descriptor. */
 	abi_sleep(0.02);
 	churn();
 	if (state == KILLED)
@@ -408,7 +406,7 @@ int main(void)
 	int fd;
 
 	abi_open();
-	/* Faults of the kernel need vm.unprivileged_userfaultfd or root. */
+	/* Kernel faults need vm.unprivileged_userfaultfd or root. */
 	fd = syscall(SYS_userfaultfd, O_CLOEXEC);
 	faults = fd >= 0;
 	close(fd);

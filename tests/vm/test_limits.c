@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Death at a limit, the paper's kill, the share of a user, the off switch, and
- * module removal.  What needs root is omitted for others.
+ * Death at a limit, the paper's kill, a user's share, the off switch, and module removal. Parts
+ * that need root are skipped for other users.
  */
 #include <grp.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #define MS		1000000ULL
 #define HOUR		(3600000 * MS)
-#define STRANGER	54321	/* a user who has no script */
+#define STRANGER	54321	/* a user without scripts */
 #define ABI_GROW	"function run() local t = {} " \
 			"while true do t[#t + 1] = #t .. 'grow' end end"
 
@@ -47,14 +47,14 @@ static void test_death(void)
 	check_dead(abi_register_limits(ABI_LOOP, 0, 0, 200 * MS), -ETIME, "time");
 	check_dead(abi_register_limits(ABI_LOOP, SYSCRIPT_NOJIT, 0, 200 * MS),
 		   -ETIME, "time");
-	/* Emulated, on a loaded machine: what matters is that it is no 100 s. */
+	/* On a loaded, emulated machine: far less than 100 s. */
 	CHECK(abi_seconds() - start < 60);
 	check_dead(abi_register_limits(ABI_GROW, 0, 0, ABI_PATIENCE), -ENOBUFS,
 		   "memory");
 	CHECK_EQ(abi_register_limits("while true do end", 0, 0, 200 * MS), -ETIME);
 }
 
-/* What a script printed before it died is there to read. */
+/* Output printed before the script's death can be read. */
 static void test_last_words(void)
 {
 	int fd = abi_register_limits("function run() print(\"to the caller\") "
@@ -70,7 +70,7 @@ static void test_last_words(void)
 	close(fd);
 }
 
-/* Runs @part in a child process, returns its wait status. */
+/* Runs @part in a child process; returns its wait status. */
 static int in_child(void (*part)(void))
 {
 	pid_t pid;
@@ -118,7 +118,7 @@ static void test_kill(void)
 	CHECK_EQ(in_child(exceed_nothing), 0);
 }
 
-/* SIGKILL ends a run that has seconds left. */
+/* SIGKILL ends a run that would take seconds. */
 static void test_fatal_signal(void)
 {
 	double start;
@@ -181,7 +181,7 @@ static void use_up_memory(void)
 	int big, dead;
 
 	become_stranger();
-	/* Registrations that fail keep nothing. */
+	/* Failed registrations hold nothing. */
 	CHECK_EQ(abi_register_limits("syntax error (", 0, max, ABI_PATIENCE), -ENOEXEC);
 	big = abi_register_limits(ABI_ADD, 0, max - (1 << 20), ABI_PATIENCE);
 	CHECK(big >= 0);
@@ -191,7 +191,7 @@ static void use_up_memory(void)
 	reg.error_len = sizeof(text);
 	CHECK_EQ(abi_register_struct(&reg), -EDQUOT);
 	CHECK(strstr(text, "max_memory"));
-	/* A script's death frees its memory, if not its fd. */
+	/* A script's death frees its memory, but not its fd. */
 	CHECK_EQ(abi_call(dead, 0, 0, NULL), -ETIME);
 	CHECK(abi_register_struct(&reg) >= 0);
 	CHECK_EQ(abi_register_struct(&reg), -EDQUOT);
@@ -202,8 +202,8 @@ static void use_up_memory(void)
 }
 
 /*
- * In a user namespace of their own a user has many ids, but one share.  The parent,
- * who is root, maps the ids, as newuidmap(1) does for any user.
+ * In a user namespace of their own a user has many IDs, but one share. The parent, as root, maps
+ * the IDs, as newuidmap(1) does for any user.
  */
 #define SUBORDINATE	100000
 
@@ -259,7 +259,7 @@ static void test_many_ids(void)
 	CHECK_EQ(status, 0);
 }
 
-/* Another user sees their own scripts and not root's, root sees both. */
+/* Users see their own scripts and not root's; root sees both. */
 static void see_own(void)
 {
 	struct syscript_info info;
@@ -280,7 +280,7 @@ static void test_shares(void)
 	int fd = abi_must_register(ABI_ADD);
 
 	CHECK_EQ(in_child(use_up_scripts), 0);
-	/* All given back by their exit. */
+	/* Their exit released all of it. */
 	CHECK_EQ(in_child(use_up_scripts), 0);
 	CHECK_EQ(in_child(see_own), 0);
 	close(fd);
@@ -307,7 +307,7 @@ static void test_parameters(void)
 
 	CHECK_EQ(abi_set_parameter("max_time_limit", "50000000"), 0);
 	CHECK_EQ(abi_register_limits(ABI_ADD, 0, 0, 51 * MS), -EINVAL);
-	/* The default follows. */
+	/* The default follows the maximum. */
 	fd = abi_register_limits(ABI_ADD, 0, 0, 0);
 	CHECK_EQ(abi_info(fd, &info), 0);
 	CHECK_EQ(info.time_limit, 50 * MS);
@@ -333,7 +333,7 @@ static void check_wall(uint64_t wall, uint64_t resolved)
 	close(fd);
 }
 
-/* Without one only where the administrator says so. */
+/* No wall-clock limit is possible only if the administrator allows it. */
 static void test_wall_clock(void)
 {
 	CHECK_EQ(abi_parameter("max_wall_limit"), HOUR);
@@ -370,7 +370,7 @@ static void test_removal(void)
 {
 	int fd = abi_must_register(ABI_ADD);
 
-	/* Even without a user of the device. */
+	/* Even if no process uses the device. */
 	close(abi_device);
 	CHECK_EQ(syscall(SYS_delete_module, "syscript", O_NONBLOCK), -1);
 	CHECK(errno == EAGAIN || errno == EBUSY);

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The modules are loaded and removed again and again on a busy machine.
+"""The modules are repeatedly loaded and removed on a busy machine.
 
-Loading makes two new VMs and compares them, to know what of one is an address.
-Interrupts that ask a VM to give way are no part of a new one: with many other
-tasks they come while it is made.
+Loading creates two VMs and compares them to find out which words are addresses. Interrupts that ask
+a VM to yield change its state: with many other tasks they arrive during the comparison.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def test_loads_on_a_busy_machine(busy: None, loads: int) -> None:
     for device, was in zip(DEVICES, before, strict=True):
         os.chown(device, was.st_uid, was.st_gid)
         device.chmod(was.st_mode & 0o7777)
-    # As udev's rule does: scripts of the tests that follow would have a runtime each.
+    # Like the udev rule: otherwise scripts of later tests would each have a runtime.
     subprocess.run([BUILD / "syscript", "runtime"], check=True)
 
     library = Library()
@@ -58,9 +57,9 @@ def test_loads_on_a_busy_machine(busy: None, loads: int) -> None:
     os.close(fd)
 
 
-# As the ordinary user, until standard input ends: makes scripts of the engine in argv[1],
-# calls them, and prints a line at the first one, and at the end how many it has made, and how
-# many were refused because the engine was not there.
+# As the ordinary user, until standard input ends: registers scripts of the engine in argv[1] and
+# calls them. Prints a line at the first one; at the end, how many it made, and how many were
+# refused because the engine was missing.
 CALLER = """
 import errno, os, select, sys, time
 from library import Library
@@ -112,7 +111,7 @@ def replace_engine() -> None:
 
 @pytest.mark.parametrize("loads", [3, pytest.param(30, marks=pytest.mark.long)])
 def test_engine_comes_and_goes_under_load(loads: int) -> None:
-    """Calls of the one engine never notice, those of the other end before it goes."""
+    """Calls of the other engine never notice; LuaJIT's scripts end before it is removed."""
     callers = [caller(engine) for engine in (CONFINED_LUA, LUAJIT) for _ in range(2)]
     try:
         for _ in range(loads):
@@ -122,7 +121,7 @@ def test_engine_comes_and_goes_under_load(loads: int) -> None:
         outputs = [child.communicate(timeout=60 * SLOWDOWN) for child in callers]
     assert [child.returncode for child in callers] == [0] * 4, outputs
     counts = [tuple(map(int, out.split())) for out, _ in outputs]
-    # The first script was before anything was replaced.
+    # The first script was made before the first replacement.
     assert all(made > 1 for made, _ in counts), counts
     assert [away for _, away in counts[:2]] == [0, 0]
     assert all(away for _, away in counts[2:]), counts

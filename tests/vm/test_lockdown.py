@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel that is locked down for integrity takes no scripts, unless it is told to.
+"""A kernel under integrity lockdown refuses scripts, unless configured otherwise.
 
-No module of ours is signed, so it is loaded first; and nothing takes a lockdown back,
-so it has a guest of its own.
+Our modules are unsigned, so they are loaded first; lockdown cannot be undone, so the test has a
+guest of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 KERNEL = os.environ.get("KREL", "6.1")
 LOCKDOWN = "/sys/kernel/security/lockdown"
 PARAMETER = "/sys/module/syscript/parameters/despite_lockdown"
-# Each run's status and backend, on a line.
+# The status and backend of each run, in a line.
 COMMANDS = f"""
 once() {{
 	text=$(build/syscript run --info --time-limit 10s --backend "$1" scripts/hello.lua 20 22 2>&1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lua in the kernel's confined engine, for one who may use no other."""
+"""Lua on the kernel's confined engine, for a user who may use no other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from runner import (
 ROOT = Path(__file__).resolve().parents[2]
 RUN = confined_lua("kernel")
 OVER_TIME = "-e:1: over the time limit of 400 ms: raise it with --time-limit"
-# They are short: each takes a VM of its own, and emulation is slow.
+# Short ones: each starts a VM of its own, and emulation is slow.
 NAMES = """
 assumptions closures co_generators gc_cycles gc_strings gmatch meta_class pattern_captures
 string_find syscall_arguments table_sort tail_call_errors
@@ -58,7 +58,7 @@ def test_special(as_outsider) -> None:
 
 
 def test_is_for_outsiders(as_outsider) -> None:
-    """For a user who may not open the device of LuaJIT."""
+    """For a user who may not open LuaJIT's device."""
     opened = "syscall.open('/dev/syscript-luajit', const.O_RDWR)"
     code = f"return syscall.getuid(), {opened} == -errno.EACCES"
     done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
@@ -81,7 +81,7 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_time_limit(name: str, as_outsider) -> None:
     done = as_outsider([*RUN, "--time-limit", "400ms", "-e", LOOPS[name]], timeout=HANG)
-    # Registering has a limit of its own.
+    # Registering has its own limit.
     over = OVER_TIME.replace("400", "1000") if name == "at load" else OVER_TIME
     assert (done.returncode, done.stderr) == (1, f"{over}\n")
 
@@ -103,7 +103,7 @@ def test_nothing_is_locked(as_outsider) -> None:
 
 
 def test_too_little_memory(as_outsider) -> None:
-    """It goes on in the process, and says why; where it must not, it is an error."""
+    """It falls back to the process and says why; if fallback is forbidden, it is an error."""
     before = MAX_ARENAS.read_text()
     MAX_ARENAS.write_text("65536")
     try:
@@ -134,7 +134,7 @@ def test_memory_that_ends_in_a_run(as_outsider) -> None:
 
 
 def test_limits_are_the_kernels(as_outsider) -> None:
-    """As the core has them for any engine, and its counters."""
+    """The core's limits, as for any engine, and its counters."""
     options = ["--time-limit", PATIENCE, "--wall-limit", "500ms"]
     done = as_outsider([*RUN, *options, "-e", "while true do end"], timeout=HANG)
     assert done.stderr == "-e:1: over the wall-clock limit of 500 ms: raise it with --wall-limit\n"
@@ -151,13 +151,13 @@ def test_limits_are_the_kernels(as_outsider) -> None:
 
 
 def test_goes_on_after_signals(as_outsider, pages_to_pin) -> None:
-    """Whatever the run was at."""
+    """Whatever the run was doing."""
     stopped = ROOT / "tests" / "confined" / "stopped.py"
     done = as_outsider(["python3", stopped], timeout=HANG)
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 
-# Closes what it does not know, and so the descriptor that leads to the kernel.
+# Closes unknown descriptors, and so the one that leads to the kernel.
 MOVED = '''
 import os, syscript
 SOURCE = """
@@ -182,7 +182,7 @@ print(tuple(script.call()), script.backend, script.info().engine)
 
 
 def test_goes_on_where_the_kernel_does_not(as_outsider) -> None:
-    """With all that it had: its memory is the process's.  Nobody asks for the engine."""
+    """With all its state, since its memory is the process's. No engine is requested."""
     env = {
         "PYTHONPATH": str(ROOT / "bindings/python"),
         "LD_LIBRARY_PATH": str(ROOT / "build"),
@@ -192,7 +192,7 @@ def test_goes_on_where_the_kernel_does_not(as_outsider) -> None:
     assert done.stdout == f"{first} kernel confined\n{second} user confined\n", done.stderr
 
 
-# Numbers of descriptors that become others' between calls; and a number of threads.
+# Descriptor numbers that are reused for other files between calls; and several threads.
 NUMBERS = """
 import ctypes, os, threading
 from library import KERNEL, Library
@@ -222,7 +222,7 @@ print(library.call(script, 0))
 
 
 def test_numbers_of_descriptors(pages_to_pin) -> None:
-    """The library looks at none before a call that says which file it expects."""
+    """The library checks no descriptor before a call that names the expected file."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
     done = subprocess.run(
         ["python3", "-c", NUMBERS], env=env, capture_output=True, text=True, timeout=HANG
@@ -242,7 +242,7 @@ def test_numbers_of_descriptors(pages_to_pin) -> None:
 
 
 def test_scripts_are_switched_off(as_outsider) -> None:
-    """As the library does it: in the process, unless only the kernel will do."""
+    """As the library decides: in the process, unless the kernel is required."""
     enabled = Path("/sys/module/syscript/parameters/enabled")
     options = ["--time-limit", PATIENCE, "-e", "return 6 * 7"]
     enabled.write_text("N")
@@ -256,7 +256,7 @@ def test_scripts_are_switched_off(as_outsider) -> None:
 
 
 def test_many_at_once(pages_to_pin) -> None:
-    """The scripts share code: with code of its own a fifth would find no room."""
+    """The scripts share code: with code of its own, a fifth would not fit."""
     code = "syscall.write(1, 'on\\n') syscall.poll(0, 0, -1)"
     command = [*RUN, "--time-limit", PATIENCE, "-e", code]
     options = {**account("outsider"), "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -269,7 +269,7 @@ def test_many_at_once(pages_to_pin) -> None:
             child.communicate(timeout=HANG)
 
 
-# As many as one user's scripts in the kernel may be, and in the process what is left.
+# As many as one user's scripts in the kernel may be; the rest run in the process.
 MANY = """
 import syscript
 source = "local n = 0 function run(a) n = n + a return n end"
@@ -290,7 +290,7 @@ def test_more_than_fit_in_the_kernel(as_outsider, pages_to_pin) -> None:
 
 
 def test_sigkill() -> None:
-    """A loop that can be caught by nothing: the process is gone."""
+    """A loop that catches everything: the process ends anyway."""
     code = "syscall.write(1, 'on\\n') while true do pcall(run) end"
     command = [*RUN, "--time-limit", PATIENCE, "-e", code]
     with subprocess.Popen(command, **account("outsider"), stdout=subprocess.PIPE) as child:

@@ -31,7 +31,7 @@ echo $((2 << 30)) > max_arenas
     ids=["default", "raised"],
 )
 def test_many_small_scripts(guest: Callable, n: int, before: str, limits: str) -> None:
-    """All of them in the kernel, whatever may be locked."""
+    """All of them run in the kernel, whatever the limit of locked memory."""
     kernel = os.environ.get("KREL", "6.1")
     run = f"prlimit {limits} {OUTSIDER} {ROOT}/build/venv/bin/python3 {PROGRAM} {n} {KERNEL}"
     done = guest(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""syscript measure where the module is loaded: what it says of programs that gain and do not."""
+"""syscript measure with the module loaded: its verdict on programs that gain or do not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SYSCRIPT = ROOT / "build" / "syscript"
 
-# So many calls of run(), and so many system calls in each.
+# Calls of run(), and system calls in each.
 CALLS, INNER = 3, 500
 LOOP = f"for i = 1, {INNER} do syscall.getppid() end return 0"
 
@@ -38,11 +38,11 @@ def script(n: int) -> list[str]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="trace events are root's")
 def test_calls_of_scripts_are_no_mode_switches() -> None:
-    """The inner calls are told of as trace events, and not counted, by whichever engine."""
+    """Inner calls are reported as trace events, and not counted, for either engine."""
     found = measured(*script(CALLS))
     kernel, user = found["scripts"], found["baseline"]
     assert kernel["script_calls"] == CALLS and user["script_calls"] == 0
-    # In the process each is one; in the kernel all are left out.
+    # In the process each counts; in the kernel none does.
     assert user["mode_switches"] - kernel["mode_switches"] > CALLS * INNER * 0.9
     assert found["ratio"]["mode_switches"] < 0.5
     assert found["same_output"] is True

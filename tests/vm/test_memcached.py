@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""memcached with scripts serves any user who starts it, in the kernel if it may."""
+"""memcached with scripts works for any user, in the kernel if permitted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KEYS_PER_GET, GETS = (
     [("member", "kernel", []), ("outsider", "kernel", []), ("nobody", "user", [SAYS_USER])],
 )
 def test_served(mode: str, account: str, backend: str, says: list[str]) -> None:
-    """A user who may open no device gets one message, not one for each worker."""
+    """A user who may open no device gets one message, not one per worker."""
     with (
         devices_closed() if account == "nobody" else contextlib.nullcontext(),
         Server(mode, options=("-t", "3"), account=account.replace("nobody", "outsider")) as server,
@@ -84,7 +84,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.fixture(params=["1", "3"])
 def frames(request: pytest.FixtureRequest, wire: Wire) -> Iterator[Server]:
-    """On all addresses of both families; with so many workers."""
+    """On all addresses of both families, with this many workers."""
     options = ("-l", "::", "-t", request.param)
     with Server(FRAMES, port=wire.port, wire=wire, options=options) as server:
         with socket.create_connection((server.host, server.port)) as conn:
@@ -95,7 +95,7 @@ def frames(request: pytest.FixtureRequest, wire: Wire) -> Iterator[Server]:
 
 
 def ask(sock: socket.socket, keys: list[bytes]) -> bytes:
-    """The reply to a GET over UDP, where each value has its datagram; and no other."""
+    """The reply to a GET over UDP, with one datagram per value, and no other."""
     sock.settimeout(20)
     sock.send(struct.pack("!HHHH", 77, 0, 1, 0) + b"get " + b" ".join(keys) + b"\r\n")
     reply = b""
@@ -115,8 +115,8 @@ def hits(keys: list[bytes]) -> bytes:
 
 
 IP_OPTIONS, IPV6_DSTOPTS = 4, 59
-PADN = b"\0\0\1\4\0\0\0\0"  # An extension header that says nothing.
-# Address, options of the socket, how many keys; and is it a plain datagram, for frames?
+PADN = b"\0\0\1\4\0\0\0\0"  # An extension header with padding only.
+# Address, socket options, number of keys; and is it a plain datagram, eligible for frames?
 REQUESTS = {
     "ip4": (Wire.HOST, None, 1, True),
     "ip6": (THERE6, None, 1, True),
@@ -129,7 +129,7 @@ REQUESTS = {
 
 @pytest.mark.sample(2)
 def test_frames_or_the_stack(frames: Server) -> None:
-    """Each request has its one reply, in frames where it is plain, else as ever."""
+    """Each request gets one reply, in frames if eligible, else through the stack."""
     for name, (address, option, n, plain) in REQUESTS.items():
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as sock:
@@ -157,7 +157,7 @@ sys.stdout.buffer.write(sock.recv(100)[8:])
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("address", [Wire.HOST, THERE6, "127.0.0.1", "::1"])
 def test_frames_server_asked_by_its_host(frames: Server, address: str) -> None:
-    """Packets that do not come through the device go to the stack, too."""
+    """Packets that do not arrive at the device go through the stack, too."""
     command = ["ip", "netns", "exec", Wire.NAME, sys.executable, "-c", HERE, address]
     done = subprocess.run([*command, str(frames.port)], capture_output=True, check=True)
     assert done.stdout == b"END\r\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Whom the memory of scripts is charged to: the cgroup of the process that runs them,
- * in whole pages; and users cannot take each other's share.
+ * Scripts' memory is charged to the cgroup of the process that runs them, in whole pages; and users
+ * cannot take each other's share.
  */
 #include <grp.h>
 #include <signal.h>
@@ -13,15 +13,15 @@
 
 #define CGROUPS		"/sys/fs/cgroup"
 #define CGROUP		CGROUPS "/memory_test"
-#define STRANGERS	54400	/* the first of the users of this test */
+#define STRANGERS	54400	/* the first of this test's users */
 #define MIB		(1 << 20)
 
-/* Arrays that shrink in place, and leave holes that no later one fits in. */
+/* Arrays that shrink in place leave holes into which no later one fits. */
 #define FRAGMENTS	"local nothing, kept = {}, {} function run(n) " \
 			"for size = 4000, 4000 + 10 * n, 10 do local t = {} " \
 			"for i = 1, 4 do t[i] = { i, unpack(nothing, 1, size) } end " \
 			"for i = 1, 4 do t[i].x = i kept[#kept + 1] = t[i] end end end"
-/* Holds @a KiB and keeps them. */
+/* Allocates @a KiB and keeps them. */
 #define GROW		"local kept = {} function run(n) for i = 1, n do " \
 			"kept[i] = (\"x\"):rep(1000) .. i end return n end"
 
@@ -33,7 +33,7 @@ static void become(uid_t uid)
 	}
 }
 
-/* A child that does @part, says whether it went well, and waits to do it again. */
+/* A child that runs @part, reports success, and waits to do it again. */
 struct child {
 	pid_t pid;
 	int said, stay;			/* our ends of two pipes */
@@ -74,7 +74,7 @@ static struct child begin(void (*part)(int arg), int arg, uid_t uid, const char 
 	return child;
 }
 
-/* 0 if its part went well. */
+/* 0 if its part succeeded. */
 static int done(const struct child *child)
 {
 	char failed = 1;
@@ -106,12 +106,12 @@ static void take_share(int script_mib)
 					     ABI_PATIENCE);
 
 		CHECK(fd >= 0);
-		/* What it gets by its limit may be little. */
+		/* Its limit may give it little. */
 		abi_call(fd, 20 * script_mib, 0, NULL);
 	}
 }
 
-/* What the limits promise, all of it. */
+/* Takes everything that the limits promise. */
 static void take_promised(int scripts)
 {
 	for (int i = 0; i < scripts; i++) {
@@ -122,7 +122,7 @@ static void take_promised(int scripts)
 	}
 }
 
-/* Users who each take all that they may leave another what is theirs. */
+/* Each user takes as much as they may, which must leave another user's share. */
 static void test_shares(int script_mib)
 {
 	struct child greedy[6], modest;
@@ -175,7 +175,7 @@ static bool cgroup_make(const char *max)
 
 #define HOLDERS		32
 
-/* Registers them once. */
+/* Registers scripts once and calls them each time. */
 static void call_many(int kib)
 {
 	static int fds[HOLDERS];
@@ -206,14 +206,14 @@ static void check_held(long long before, long long least, long long most)
 }
 
 /*
- * All that a script holds is charged: its heap and a stack of 256 KiB.  While it
- * idles it has none, nor what it has freed at its heap's end.
+ * All of a script's memory is charged: its heap and a stack of 256 KiB. While idle it has no stack,
+ * and freed memory at the heap's end is returned.
  */
 static void test_charged(void)
 {
 	struct child child = begin(do_nothing, 0, STRANGERS, CGROUP "/cgroup.procs");
 	const char *kernel = getenv("SYSCRIPT_GUEST");
-	/* KiB; with KASAN stacks stay. */
+	/* KiB; with KASAN stacks are kept. */
 	long long before, idle = HOLDERS * (kernel && !strcmp(kernel, "debug") ? 656 : 400);
 
 	CHECK_EQ(done(&child), 0);
@@ -230,7 +230,7 @@ static void test_charged(void)
 	end(&child);
 }
 
-/* Where the cgroup's memory ends, so does the script. */
+/* A script ends where its cgroup's memory ends. */
 static void outgrow(int unused)
 {
 	int err = 0, fd = 0;
@@ -250,7 +250,7 @@ static void test_limited(void)
 	struct child child = begin(outgrow, 0, STRANGERS, CGROUP "/cgroup.procs");
 	int ret = done(&child);
 
-	/* The kernel may also have killed the process for its cgroup's sake. */
+	/* The kernel may also have killed the process, for its cgroup. */
 	CHECK(ret == 0 || ret == -1);
 	end(&child);
 }
@@ -260,7 +260,7 @@ int main(void)
 	abi_open();
 	if (geteuid())
 		SKIP("needs root: it becomes several users");
-	/* As much as the guest has for all of them. */
+	/* As much as the guest has for all scripts. */
 	CHECK_EQ(abi_set_parameter("max_memory", "16777216"), 0);
 	test_shares(1);
 	test_shares(16);

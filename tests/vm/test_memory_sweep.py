@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory runs out at every allocation: the limit is raised step by step.
 
-Each registration and call ends in success or in ENOBUFS (never in another
-error, never in a broken kernel), the same limit is enough each time, and what
-was taken is given back.
+Each registration and call ends in success or in ENOBUFS (never in another error or a broken
+kernel), the same limit suffices each time, and all memory is released.
 
-A little more than enough may be too little: where the heap's blocks lie depends
-on the limit and on the module's hash seed, and a growing buffer needs one piece.
+Slightly more than enough may be too little: the placement of the heap's blocks depends on the limit
+and on the module's hash seed, and a growing buffer needs contiguous memory.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ MINIMUM = 64 << 10
 STEPS = 250
 
 
-# Each makes objects of other kinds; all return the same however little they had.
+# Each makes other kinds of objects; all return the same under any limit.
 SOURCES = {
     "tables": b"""function run() local t = {}
         for i = 1, 400 do t[i] = { i, k = i, [i + 0.5] = {} } end
@@ -61,7 +60,7 @@ SOURCES = {
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    """libsyscript; what it held is given back by the end of the test."""
+    """libsyscript; its memory is released by the end of the test."""
     before = REFCNT.read_text()
     yield Library()
     assert REFCNT.read_text() == before
@@ -80,7 +79,7 @@ def attempt(library: Library, source: bytes, memory: int, flags: int) -> int | N
             return result
         assert count == -errno.ENOBUFS, (memory, count, library.error(fd))
         assert "memory limit" in library.error(fd)
-        # Dead from now on, and says so.
+        # Dead from now on, and reported as such.
         assert library.call(fd)[0] == -errno.ENOTRECOVERABLE
         return None
     finally:
@@ -88,7 +87,7 @@ def attempt(library: Library, source: bytes, memory: int, flags: int) -> int | N
 
 
 def enough(library: Library, source: bytes, flags: int) -> tuple[int, int]:
-    """A limit with which it works, to within 1 KiB, and its result."""
+    """A sufficient limit, within 1 KiB, and the result."""
     low, high = MINIMUM, 8 << 20
     want = attempt(library, source, high, flags)
     assert want is not None
@@ -107,7 +106,7 @@ def enough(library: Library, source: bytes, flags: int) -> tuple[int, int]:
 def test_sweep(name: str, flags: int, library: Library) -> None:
     source = SOURCES[name]
     top, want = enough(library, source, flags)
-    # An odd step meets every alignment.
+    # An odd step covers every alignment.
     step = max((top - MINIMUM) // STEPS, 8) | 1
     results = [
         attempt(library, source, memory, flags) for memory in range(MINIMUM, top + 8 * step, step)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""syscript net: namespaces with a device for frames, by root and by an ordinary user."""
+"""syscript net: namespaces with a device for frames, for root and for an ordinary user."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ needs_tc = pytest.mark.skipif(ON_DEBUG, reason="the debug kernel is without tc")
 
 @needs_tc
 def test_pair() -> None:
-    """The script has the port, the stack has all else, and the other end is here."""
+    """The script has the port, the stack everything else, and the other end is here."""
     addresses = ("--address", "10.77.0.2/24", "--outside", "10.77.0.1/24")
     command = [SYSCRIPT, *ECHO, "1", "30000"]
     server = subprocess.Popen(
@@ -69,7 +69,7 @@ def test_pair() -> None:
                 continue
         assert reply == b"asked"
         assert server.communicate(timeout=60)[0] == "1\n"
-        # The stack answers for another port, and not for this one.
+        # The stack replies for another port, and not for this one.
         client.send(b"no one is there any more")
         with pytest.raises(TimeoutError):
             client.recv(100)
@@ -88,10 +88,10 @@ def test_pair() -> None:
     assert not Path("/run/netns/web").exists()
 
 
-@pytest.mark.long  # as test_pair(), on another kind of device
+@pytest.mark.long  # like test_pair(), on another kind of device
 @needs_tc
 def test_macvlan() -> None:
-    """On a device that is another's; and what cannot be made leaves nothing."""
+    """On an existing device; and a failed setup leaves nothing behind."""
     run("ip", "link", "add", "name", "lower", "type", "dummy")
     try:
         assert "frames0 now" in net("setup", "--macvlan", "lower", "web")
@@ -113,7 +113,7 @@ def test_macvlan() -> None:
 
 @needs_tc
 def test_ordinary_user(as_user: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    """Without a name it takes no root, and scripts run in the kernel there."""
+    """Without a name it needs no root, and scripts run in the kernel there."""
     lines = rf"""
     {SYSCRIPT} {" ".join(map(str, ECHO))} 1 30000 &
     {ROOT}/build/venv/bin/python3 -c '

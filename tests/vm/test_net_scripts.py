@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""
-scripts/net/ as servers, with clients in another namespace: sockets, ping(8), dig(1), and
-scapy for what no client would send.
+"""scripts/net/ as servers, with clients in another namespace.
+
+Clients are sockets, ping(8), dig(1), and scapy for frames that no client sends.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Server:
 
 
 def text(data: bytes) -> tuple[ctypes.Array, int, int]:
-    """A buffer to keep, its address, its length."""
+    """A buffer to keep alive, its address, its length."""
     buffer = ctypes.create_string_buffer(data, len(data) + 1)
     return buffer, ctypes.addressof(buffer), len(data)
 
@@ -124,8 +124,8 @@ def balancer(where: Where) -> Iterator[Server]:
 
 
 def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
-    """The client's stack resolves the address by itself, and its pings come back."""
-    net.client.ip("link set near arp on")  # It forgets who the server is.
+    """The client's stack resolves the address by itself, and its pings are answered."""
+    net.client.ip("link set near arp on")  # It forgets the server's address.
     try:
         ground.serve(far.fileno(), ADDRESS, MAC, 4, 10000)
         with net.client.inside():
@@ -146,7 +146,7 @@ def test_arp_and_ping(net: Wire, far: socket.socket, ground: Server) -> None:
 
 
 def test_ping_command(net: Wire, far: socket.socket, ground: Server) -> None:
-    """As people ask: who has the address, and does it answer?"""
+    """With the usual tools: who has the address, and does it reply?"""
     net.client.ip("link set near arp on")
     try:
         ground.serve(far.fileno(), ADDRESS, MAC, 5, 60000)
@@ -161,7 +161,7 @@ def test_ping_command(net: Wire, far: socket.socket, ground: Server) -> None:
 
 
 def test_ping_that_is_none(net: Wire, far: socket.socket, ground: Server) -> None:
-    """Short, cut up, for others, from groups: not answered."""
+    """Short, fragmented, for other hosts, to groups: not answered."""
     echo = struct.pack("!BBHHH", 8, 0, 0xF7FF - 77, 77, 0)
     arp = struct.pack("!HHBBH", 1, 0x800, 6, 4, 1) + CLIENT_MAC + socket.inet_aton(CLIENT4)
     frames = [
@@ -204,7 +204,7 @@ def test_dns(net: Wire, far: socket.socket, names: Server) -> None:
             assert reply[12 : len(question(name))] == question(name)[12:]
             record = reply[len(question(name)) :]
             assert record == struct.pack("!HHHIHI", 0xC00C, 1, 1, 3600, 4, 0xC0000200 + last)
-        # What is not there: a type, a name, a zone, an operation.
+        # Missing: a type, a name, a zone, an operation.
         for query, flags in (
             (question("www.example.org", 28), 0x8500),
             (question("none.example.org"), 0x8503),
@@ -224,7 +224,7 @@ def test_dns(net: Wire, far: socket.socket, names: Server) -> None:
 
 
 def test_dig(net: Wire, far: socket.socket, names: Server) -> None:
-    """An ordinary resolver's client, with EDNS and cookies."""
+    """The client of an ordinary resolver, with EDNS and cookies."""
     kept = text(b"www.example.org")
     assert names.call(-1, *kept[1:], 0xC0000201) == 0
     names.serve(far.fileno(), 53, 4, 60000)
@@ -244,7 +244,7 @@ def test_dig(net: Wire, far: socket.socket, names: Server) -> None:
 
 @functools.cache
 def nonsense(seed: int) -> list[list[str]]:
-    """Scripts' names, and frames for these."""
+    """Scripts' names, and frames for each."""
     lines = (MALFORMED / f"malformed-{seed}").read_text().splitlines()
     return [line.split() for line in lines]
 
@@ -253,7 +253,7 @@ def nonsense(seed: int) -> list[list[str]]:
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["arp_icmp", "dns", "memcached_get", "udp_echo"])
 def test_malformed(net: Wire, far: socket.socket, where: Where, name: str, seed: int) -> None:
-    """Nonsense by scapy, headers and all: each reply is one, and the next good ask has one."""
+    """Malformed frames by scapy: any reply is a valid one, and the next good request gets one."""
     server = Server(name, where)
     frames = [bytes.fromhex(line) for whose, line in nonsense(seed) if whose == name]
     assert len(frames) == 200
@@ -274,7 +274,7 @@ def test_malformed(net: Wire, far: socket.socket, where: Where, name: str, seed:
     with net.client.packet("near") as near:
         good = frames[-1]  # The only one that is.
         near.send(good)
-        # The cache has no such key: to wait for its answer would be to wait.
+        # The cache has no such key: waiting for its reply would time out.
         patience = 200 if name == "memcached_get" else 20000
         answered = server.call(far.fileno(), *fixed[name], 1, patience, *more)
     assert answered == (0 if name == "memcached_get" else 1)
@@ -295,7 +295,7 @@ def test_cache(net: Wire, far: socket.socket, cache: Server) -> None:
         for number in range(3):
             head = struct.pack("!HHHH", number, 0, 1, 0) + b"VALUE key 5 500\r\n"
             assert client.recv(2000) == head + value[0].raw[:500] + b"\r\nEND\r\n"
-        # Misses and everything else is for another.
+        # Misses and all other requests are left to another server.
         for other in (get("kex"), get("key key"), b"", get("key")[:-1], get("key")[:9]):
             client.send(other)
         client.send(struct.pack("!HHHH", 1, 1, 2, 0) + b"get key\r\n")
@@ -306,7 +306,7 @@ def test_cache(net: Wire, far: socket.socket, cache: Server) -> None:
 
 
 def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> None:
-    """Requests that it does not know go to an ordinary socket, whose replies come back."""
+    """Unknown requests go to an ordinary socket, whose replies come back."""
     key, value = text(b"key"), text(b"cached")
     assert cache.call(-1, *key[1:], *value[1:], 0) == 0
     net.server.tc("qdisc add dev far ingress")
@@ -315,7 +315,7 @@ def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> N
         net.server.sysctl("ipv6/conf/up0/disable_ipv6", 1)
         net.server.ip(f"address add {SERVER4}/24 dev stack")
         net.server.ip("link set up0 up")
-        # The stack has the address now, and would take what comes to "far", too.
+        # The stack has the address now, and would also take what arrives at "far".
         net.server.tc("filter add dev far parent ffff: protocol all u32 match u32 0 0 action drop")
         net.server.ip("link set stack up")
         net.server.ip(f"neigh add {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev stack")
@@ -341,7 +341,7 @@ def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> N
 
 
 def test_load_balancer(net: Wire, far: socket.socket, balancer: Server) -> None:
-    """Two real servers behind it; clients keep theirs, and see one address."""
+    """Two real servers behind it; each client keeps its server, and sees one address."""
     servers = wire.Namespace()
     back_mac = bytes.fromhex("020000000009")
     net.server.ip(
@@ -370,7 +370,7 @@ def test_load_balancer(net: Wire, far: socket.socket, balancer: Server) -> None:
         for thread in threads:
             thread.start()
         with net.server.packet("back") as back:
-            # Whose servers are known: the sum of address and port says which.
+            # The server of each is known: it depends on the sum of address and port.
             clients = [net.to_server(7, source=20000 + n) for n in range(8)]
             args = (far.fileno(), back.fileno(), ADDRESS, 7, int.from_bytes(back_mac, "big"))
             balancer.serve(*args, 8 * 3 * 2, 10000)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Whose script it is: fork, execve, descriptor passing, watched threads, and
- * scripts that lay hands on scripts.
+ * Ownership of scripts: fork, execve, descriptor passing, watched threads, and scripts that operate
+ * on scripts.
  */
 #include <sched.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ static int child_status(pid_t pid)
 	return status;
 }
 
-/* All that is not this process's script is refused. */
+/* Everything is refused on scripts of another process. */
 static int check_foreign(int fd)
 {
 	struct syscript_info info;
@@ -45,7 +45,7 @@ static void test_fork(void)
 	if (!pid) {
 		int own, bad = check_foreign(fd);
 
-		/* What the child registers is the child's. */
+		/* The child owns what it registers. */
 		own = abi_must_register(ABI_ADD);
 		CHECK_EQ(abi_call(own, 1, 2, NULL), 0);
 		exit(bad || abi_failures);
@@ -55,7 +55,7 @@ static void test_fork(void)
 	close(fd);
 }
 
-/* The last reference goes with a process that is not the owner. */
+/* The last reference is dropped by a process that is not the owner. */
 static void test_last_close_elsewhere(void)
 {
 	int fd = abi_must_register(ABI_ADD), fds[2];
@@ -78,7 +78,7 @@ static void test_last_close_elsewhere(void)
 	close(fds[0]);
 }
 
-/* A thread in all but name: the same memory map, another process. */
+/* Like a thread, but another process: it shares the memory map. */
 static int call_in_clone(void *arg)
 {
 	int fd = *(int *)arg;
@@ -136,7 +136,7 @@ static void test_passing(void)
 	CHECK_EQ(child_status(pid), 0);
 	CHECK_EQ(abi_call(fd, 1, 2, NULL), 0);
 
-	/* One that is closed while it is under way ends with the socket. */
+	/* A descriptor closed while in flight is released with the socket. */
 	pass_fd_send(socks[0], fd);
 	close(fd);
 	CHECK_EQ(abi_count(getpid()), before);
@@ -145,7 +145,7 @@ static void test_passing(void)
 	CHECK_EQ(abi_count(getpid()), before - 1);
 }
 
-/* Dispatch that selects nothing: it is the watching that counts. */
+/* A dispatch that selects nothing: being watched is what counts. */
 static void watch_by_dispatch(void)
 {
 	static char selector;
@@ -175,7 +175,7 @@ static void test_watched(void (*watch)(void))
 	close(fd);
 }
 
-/* Under a tracer that asks for system call stops. */
+/* Under a tracer that requests system call stops. */
 static void test_traced(void)
 {
 	int status = -1;
@@ -195,7 +195,7 @@ static void test_traced(void)
 	CHECK_EQ(status, 0);
 }
 
-/* A script that closes the fd it runs from, in a process of one thread. */
+/* A script that closes the fd it runs from, in a single-threaded process. */
 static void test_self_close(void)
 {
 	int before = abi_count(getpid());
@@ -246,7 +246,7 @@ static void test_nested(void)
 	close(fd);
 }
 
-/* Neither does its own lseek(2), which calls without a request. */
+/* Neither does its own lseek(2), which calls scripts outside. */
 static void test_nested_seek(void)
 {
 	const char *source = "function run(fd, call) "
@@ -263,7 +263,7 @@ static void test_nested_seek(void)
 		CHECK_EQ(result, -EDEADLK);
 	}
 	CHECK_EQ(call.nresults, 0);
-	/* Outside it is let through. */
+	/* Outside a script it works. */
 	CHECK_EQ(abi_call_seek(other, &call), 0);
 	CHECK_EQ(call.results[0], 42);
 	close(other);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A sample of tests/hostile/test_program_storms.py, which has the same for as long as one likes."""
+"""A sample of tests/hostile/test_program_storms.py, which runs the same for any length of time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SECONDS = 3
 
 
 def test_shared_packets() -> None:
-    """Packets whose bytes are a packet socket's, or a file's, as well."""
+    """Packets whose bytes also belong to a packet socket, or to a file."""
     judges.judge_shared(judges.end(judges.begin("shared", 0, 1)))
 
 
 @pytest.mark.long
 def test_storm() -> None:
-    """Programs come and go under packets; a neighbour's program misses none of its own."""
+    """Programs are loaded and unloaded under traffic; a neighbour's program misses no packet."""
     storm = judges.begin("storm", SECONDS, 1)
     neighbour = judges.begin("counted", SECONDS, 1, "member")
     judges.judge_neighbour(judges.end(neighbour, SECONDS))

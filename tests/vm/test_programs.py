@@ -64,19 +64,19 @@ OWN = p.OWN
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Removes what a failed test has left in this namespace."""
+    """Removes what a failed test left in this namespace."""
     yield
     for program in p.programs():
         p.unload(program.name)
 
 
 def in_own_namespace(body: str, user: str = "outsider") -> dict:
-    """What a process of @user, in a user and a network namespace of theirs, puts in `result`."""
+    """The `result` of code run as @user, in their own user and network namespace."""
     return apart.run(PRELUDE + body, user, own=True)
 
 
 def test_drops_what_it_says() -> None:
-    """Both families, by the copy, in a namespace that is not root's."""
+    """Both families, by the packet's copy, in a namespace that is not root's."""
     result = in_own_namespace("""
 result["load"] = p.load(p.image([p.drop_port(4000)]))
 result["arrives"] = [arrives(port, family) for family in (socket.AF_INET, socket.AF_INET6)
@@ -147,7 +147,7 @@ def test_places_that_are_none(where: str) -> None:
 
 
 def test_device_goes() -> None:
-    """By its end, or to another namespace: its programs stay, and are called no more."""
+    """The device is deleted, or moved: its programs stay, but are not called any more."""
     result = in_own_namespace("""
 def ip(*words):
     subprocess.run(["ip", *words], check=True)
@@ -193,7 +193,7 @@ result["unload"] = [p.unload(n) for n in ("filter", "ip", "peer")]
     assert result["moved"][0] >= result["calls"][0] + 3
     assert result["moved"][1:] == result["left"]
     assert result["gone"] == [0, 2, 2]
-    # Once more where there is no such device, and where there is one.
+    # Loaded again, without such a device, and with one.
     assert result["again"] == [[-errno.ENODEV, "no device 'two'"], [0, ""]]
     assert result["back"][0] >= 3 and result["back"][1:] == [2, 0]
     assert result["unload"] == [0, 0, 0]
@@ -209,7 +209,7 @@ def test_who_may() -> None:
     )
     text = "loading programs for netfilter needs CAP_NET_ADMIN over the network namespace"
     assert done.stdout.strip() == f"(-1, '{text}') -1 []", done.stderr
-    # A user namespace without a network of its own gives no right over the machine's.
+    # A user namespace without its own network gives no right over the machine's.
     done = subprocess.run(
         [*OWN[:3], sys.executable, "-c", body],
         **account("outsider"),
@@ -220,7 +220,7 @@ def test_who_may() -> None:
 
 
 def test_contexts() -> None:
-    """Calls that sleep or need the current task are refused before anything runs."""
+    """Calls that sleep or need the current task are refused at load time."""
     load = lambda *code, **options: p.load(p.image([b"".join([*code, i.EXIT])]), **options)  # noqa: E731
     refused = "insn 0: makes a system call, which only scripts of a process do"
     assert load(i.outside(i.SYSCALL + 110)) == (-errno.ENOEXEC, refused)  # getppid
@@ -260,7 +260,7 @@ def test_refusals() -> None:
 
 
 def test_errors_take_the_default() -> None:
-    """A program that spins, one that faults, one with an invalid result: then it is off."""
+    """A program that loops, faults, or returns an invalid result is switched off."""
     result = in_own_namespace("""
 def of(code, **options):
     assert p.load(p.image([code]), **options) == (0, "")
@@ -286,7 +286,7 @@ result["drop"] = of(p.verdict(-1), flags=p.FALLBACK, fallback=p.DROP)
 
 
 def test_functions_take_the_budget() -> None:
-    """Many calls in a row, each of which is paid for: no more of them than there is fuel."""
+    """Many calls in a row, each charged: no more than there is fuel for."""
     result = in_own_namespace("""
 load = i.movi(1, 0) + i.imm64(2, 0x200, i.ARENA) + i.movi(3, 256) + i.outside(i.FUNCTION)
 result["load"] = p.load(p.image([load * 300 + p.verdict(p.DROP)]), functions=("packet_load",))
@@ -296,12 +296,12 @@ result["listed"] = listed()
     assert result["load"] == [0, ""]
     assert (result["arrives"], result["listed"]["errors"]) == (1, result["listed"]["calls"])
     insn, _, text = result["listed"]["error"].removeprefix("insn ").partition(": ")
-    # A call is five instructions.
+    # A call costs five instructions.
     assert text == "over its budget" and int(insn) < 30 * 5
 
 
 def test_functions_and_data() -> None:
-    """Bytes far in the packet, the mark, and memory that stays."""
+    """Reading bytes far in the packet, the mark, and memory that persists."""
     result = in_own_namespace("""
 count = (i.imm64(6, 0x100, i.ARENA) + i.mov(7, 1)
          + i.load(8, 6, 0, 8) + i.alui("add", 8, 1) + i.store(6, 0, 8, 8)
@@ -318,12 +318,12 @@ result["arrives"] = [arrives(4000) for _ in range(4)]
 result["listed"] = listed()
 """)
     assert result["load"] == [0, ""]
-    # It begins at 2: from the second on 4 or more / 4 is ACCEPT; then 7 / 4.
+    # It begins at 2: from the second call on 4 or more / 4 is ACCEPT; then 7 / 4.
     assert result["arrives"] == [0, 1, 1, 1], result["listed"]
 
 
 def test_replaced_under_traffic() -> None:
-    """No call sees no program: two that drop, replaced and replaced, on all CPUs."""
+    """Two dropping programs, replaced repeatedly, on all CPUs: no packet passes in between."""
     result = in_own_namespace("""
 stop = False
 sent = [0, 0]
@@ -366,7 +366,7 @@ result.update(got=got, sent=sent, loads=listed()["loads"], n=n, listed=listed())
 
 
 def test_errors_on_two_cpus_all_count() -> None:
-    """No more calls fail than may, but for one on the other CPU."""
+    """No more calls fail than allowed, except one running on the other CPU."""
     result = in_own_namespace("""
 def send(barrier):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -390,7 +390,7 @@ for _ in range(20):
 
 
 def test_late_errors_are_not_of_the_next() -> None:
-    """A call that fails after its program was replaced: the new one has no error."""
+    """A call that fails after its program was replaced is not an error of the new one."""
     result = in_own_namespace("""
 stop = False
 def send():
@@ -439,7 +439,7 @@ for _ in range(6):
 
 def test_goes_with_its_namespace() -> None:
     """A program outlives its loader, holds the module, and ends with the namespace."""
-    # Those of the tests before it go when the kernel comes to that.
+    # Programs of earlier tests are freed when the kernel removes their namespaces.
     until = time.monotonic() + 30
     while p.references() and time.monotonic() < until:
         time.sleep(0.1)
@@ -467,7 +467,7 @@ def test_goes_with_its_namespace() -> None:
 
     assert run("print(p.load(p.image([p.verdict(0)])))") == "(0, '')"
     assert run("print([x.name for x in p.programs()])") == "['filter']"
-    assert p.references() == 2  # its own and the subsystem's
+    assert p.references() == 2  # one for itself and one for the subsystem
     assert subprocess.run(["rmmod", "syscript"], capture_output=True).returncode
     holder.communicate("\n")
     end = time.monotonic() + 20 * SLOWDOWN
@@ -477,7 +477,7 @@ def test_goes_with_its_namespace() -> None:
 
 
 def test_no_one_takes_all() -> None:
-    """Shares of a user's, whatever namespaces they make; loops of load and unload."""
+    """A user's share across all their namespaces; loops of loading and unloading."""
     result = in_own_namespace("""
 image = p.image([p.verdict(1)])
 names = [f"n{k}" for k in range(40)]
@@ -498,7 +498,7 @@ result["left"] = p.load(image)
     assert result["left"] == [0, ""]
 
 
-# PRELUDE for those who have no network yet.
+# PRELUDE for users who have no network namespace yet.
 BARE = f"import json, os, sys; sys.path.insert(0, {str(TESTS)!r}); import programs as p\n"
 CONTAINER = """
 import ctypes
@@ -518,12 +518,12 @@ print(json.dumps(loads))
 
 
 def test_container_has_one_share() -> None:
-    """Its root is any of its users, but has no more programs than one."""
+    """Its root can act as any of its users, but has only one user's share."""
     loads = json.loads(in_namespace([sys.executable, "-c", BARE + CONTAINER], "root"))
     assert loads == [0] * 16 + [-errno.EDQUOT] * 11
 
 
-# Users that it does not map to others keep their own shares.
+# Users whom it does not map to other IDs keep their own shares.
 PLAIN_CONTAINER = """
 import ctypes
 unshare = ctypes.CDLL(None).unshare
@@ -539,7 +539,7 @@ input()
 
 
 def test_a_users_programs_are_not_roots() -> None:
-    """In a container whose ids are the machine's, of a namespace within."""
+    """In a container with the machine's IDs, of a namespace within."""
     command = [sys.executable, "-c", BARE + PLAIN_CONTAINER]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as inside:
@@ -554,7 +554,7 @@ def test_a_users_programs_are_not_roots() -> None:
 
 
 def test_another_namespace_is_out_of_reach() -> None:
-    """Its programs are not listed, not unloaded, and count for the same user."""
+    """Its programs are neither listed nor unloaded, and count for the same user."""
     holder = """
 images = p.image([p.verdict(1)])
 assert all(p.load(images, name=f"held{k}") == (0, "") for k in range(10))
@@ -581,7 +581,7 @@ result["loads"] = [p.load(image, name=f"n{k}")[0] for k in range(16)]
 
 
 def test_failing_programs_do_not_fill_the_log() -> None:
-    """Each is taken off, and few have a line."""
+    """Each is switched off, and few are logged."""
     said = lambda: subprocess.run(["dmesg"], capture_output=True, text=True).stdout  # noqa: E731
     before, since = said().count("took off a program"), time.monotonic()
     result = in_own_namespace("""
@@ -599,7 +599,7 @@ for _ in range(60):
 
 
 def test_command() -> None:
-    """C by clang, loaded, listed and unloaded by the command."""
+    """C compiled by clang, loaded, listed and unloaded by the command."""
     result = in_own_namespace(f"""
 def run(*words):
     done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True)
@@ -622,7 +622,7 @@ result["unload"] = [run("unload", "limit"), run("unload", "limit")]
     assert luajit[2].startswith("syscript: engine luajit has no programs: it can end a call only")
     assert other[0] == 2 and "engine 'x' is not confined" in other[2]
     assert result["load"] == [0, "", ""]
-    assert 10 <= result["arrives"] <= 20  # of one second, or of two
+    assert 10 <= result["arrives"] <= 20  # in one second, or two
     assert result["others"] == 30
     (listed,) = result["json"]
     assert (listed["name"], listed["at"], listed["state"]) == ("limit", "inet input", "called")
@@ -633,7 +633,7 @@ result["unload"] = [run("unload", "limit"), run("unload", "limit")]
 
 
 def test_tables() -> None:
-    """State per source, found by both CPUs: each has its 20 datagrams, and once more later."""
+    """State per source, shared by both CPUs: each source has its 20 datagrams, and again later."""
     result = in_own_namespace(f"""
 from collections import Counter
 load = [{str(COMMAND)!r}, "load", "twenty", {p.compiled("twenty")!r}]
@@ -761,7 +761,7 @@ p.unload()
 
 
 def test_no_way_around_a_filter() -> None:
-    """A datagram behind extension headers, which reaches its socket as any other."""
+    """A datagram behind extension headers, which reaches its socket like any other."""
     result = in_own_namespace("""
 IPV6_HOPOPTS, IPV6_DSTOPTS = 54, 59
 PADDING = bytes([0, 0, 1, 4, 0, 0, 0, 0])
@@ -898,7 +898,7 @@ def partial_sums():
 
 
 def test_rewrites() -> None:
-    """Addresses and payload, with whole and partial sums, segments and fragments."""
+    """Addresses and payload, with full and partial checksums, segments and fragments."""
     balance, changes = p.compiled("balance"), p.compiled("changes")
     result = in_own_namespace(
         BALANCE
@@ -932,7 +932,7 @@ result["listed"] = [x.__dict__ for x in p.programs()]
 
 
 def test_reject_and_queue() -> None:
-    """The sender is told; no one listens to the queue.  A store to bytes that must not change."""
+    """The sender is notified; no process reads the queue. Storing to immutable bytes fails."""
     result = in_own_namespace("""
 store = (i.movi(1, 9) + i.imm64(2, 0x200, i.ARENA) + i.movi(3, 1) + i.outside(i.FUNCTION)
          + i.alui("add", 0, 2) + i.EXIT)
@@ -961,7 +961,7 @@ result["listed"] = listed()
 
 
 def test_calls_of_processes() -> None:
-    """Programs are called by name, with numbers, by processes in the namespace only."""
+    """Only processes in the namespace can call programs by name, with numbers."""
     result = in_own_namespace(f"""
 def run(*words, lines=None):
     done = subprocess.run([{str(COMMAND)!r}, *words], capture_output=True, text=True, input=lines)
@@ -998,7 +998,7 @@ result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
         "syscript: -4 is -EINTR: Interrupted system call",
     ]
     assert result["spin"][0] == 1 and "over its budget" in result["spin"][2]
-    # It is not taken off by those who call it wrongly.
+    # Wrong calls do not switch the program off.
     assert result["off"] == 120 and result["listed"]["state"] == 0
     assert result["large"][0] == 0 and result["large"][2] == (1 << 63) - 3  # it wraps
     assert result["none"] == [
@@ -1008,7 +1008,7 @@ result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
     ]
     assert "argument 'x' is not an integer" in result["words"][2]
     assert "9 arguments: 8 is the most" in result["many"][2]
-    # After -4: both bytes; of 256 the four that it asks for; none, and none of the last call.
+    # After -4: both bytes; the requested four of 256; none, and none left of the last call.
     assert result["text"] == [[0, "196\n"], [0, "592\n"], [0, "592\n"]]
     assert "a text of 257 bytes: 256 is the most" in result["long"][2]
     assert result["packets"][0] == 2
@@ -1021,7 +1021,7 @@ result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
 
 
 def test_calls_while_replaced() -> None:
-    """Processes on all CPUs call what is replaced, unloaded and loaded: all or an errno."""
+    """Programs are replaced, unloaded and loaded while called on all CPUs: success or an errno."""
     result = in_own_namespace("""
 stop = False
 seen = [{}, {}]
@@ -1063,7 +1063,7 @@ end
 
 
 def test_lua() -> None:
-    """A filter in Lua: what it says, errors with their lines, what is refused, calls."""
+    """A filter in Lua: its verdicts, errors with lines, refused code, and calls."""
     sources = TESTS.parent / "examples" / "netfilter" / "sources.lua"
     result = in_own_namespace(f"""
 def run(*words):
@@ -1106,7 +1106,7 @@ result["missing"] = run("call", "count")
     assert result["missing"][0] == 1 and "count:1: nil where a" in result["missing"][2]
 
 
-# Of the datagrams of arrives(), which another program has marked.
+# Fields of the datagrams of arrives(), which another program has marked.
 FIELDS = {
     "len": "== 128",
     "have": "== 64",
@@ -1125,7 +1125,7 @@ FIELDS = {
 
 
 def test_sees_what_it_reads() -> None:
-    """A field is filled in for a program that reads nothing else."""
+    """A field is filled in even for a program that reads nothing else."""
     result = in_own_namespace(f"""
 def load(name, source, where):
     with open("/tmp/field.lua", "w") as f:
@@ -1156,7 +1156,7 @@ end
 
 @pytest.mark.long
 def test_lua_under_traffic() -> None:
-    """On two CPUs, with tables that age and are full: replaced, no packet passes meanwhile."""
+    """On two CPUs, with ageing and full tables: no packet passes during replacement."""
     result = in_own_namespace(f"""
 stop = False
 sent = [0, 0]

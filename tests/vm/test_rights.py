@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Scripts with fewer rights, in the kernel; names and messages are tests/unit/test_rights.py's."""
+"""Scripts with fewer rights, in the kernel; tests/unit/test_rights.py tests names and messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_call_that_is_not_named(only: bytes, engine: None) -> None:
     fd, text = lib.register(SOURCE, only=only)
     assert fd >= 0, text
-    # A script that has made one, compiled, has no other for that.
+    # A script that has made one call, compiled, cannot make another instead.
     for _ in range(3):
         assert lib.call(fd, 1) == (1, 200 * os.getpid())
         assert lib.call(fd, 0)[0] == -errno.EPROTO

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Seccomp filters see the calls of scripts: each action does inside what it does
- * outside, and what needs the processor's own entry ends the run before the call.
+ * Seccomp filters see the calls of scripts: each action has the same effect as outside, and an
+ * action that needs the processor's own system call entry ends the run before the call.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -29,13 +29,13 @@
 
 #define GETPPID		"function run() return syscall.getppid() end"
 #define DUP_OF		"function run(fd) return syscall.dup(fd) end"
-/* dup(i) for each i from @from to @to, which are not open, until one has another error. */
+/* dup(i) for each unopened i from @from to @to, until the error is not EBADF. */
 #define DUPS		"function run(from, to) local r for i = from, to do "		\
 			"r = syscall.dup(i) syscall.fadvise64(-1, i, 12, 13) "		\
 			"if r ~= -errno.EBADF then return i end end return 0 end"
 #define LAST		4000
 
-/* In place of flags: the same as a compound, whose engine is preemptible. */
+/* In place of flags: as a compound, whose engine is preemptible. */
 #define COMPOUND	(~0u)
 #define ARENA		(1ul << IMAGE_ARENA_SHIFT_MIN)
 #define SET(reg, imm)	{ INSN_ALU64 | INSN_MOV, reg, 0, 0, imm }
@@ -92,7 +92,7 @@ static int register_dups(unsigned int flags)
 				   abi_register_limits(DUPS, flags, 0, ABI_PATIENCE);
 }
 
-/* -1 and errno, or what seccomp(2) returns. */
+/* -1 and errno, or seccomp(2)'s result. */
 static int filter(unsigned int flags, struct sock_filter *code, unsigned short len)
 {
 	struct sock_fprog program = { len, code };
@@ -116,7 +116,7 @@ static int filter_call(unsigned int flags, unsigned int nr, unsigned int action)
 	return filter(flags, code, sizeof(code) / sizeof(code[0]));
 }
 
-/* The wait status of a process that calls fn(), and exits with its verdict. */
+/* The wait status of a child that calls fn() and exits with its verdict. */
 static int in_child(void (*fn)(void))
 {
 	int status = -1;
@@ -213,7 +213,7 @@ static void kill_only_thread(void)
 	exit(0);
 }
 
-/* Only where ftrace can put do_exit() off: not on the debug kernel. */
+/* Only where ftrace can defer do_exit(): not on the debug kernel. */
 static bool has_threads(void)
 {
 	const char *kernel = getenv("SYSCRIPT_GUEST");
@@ -231,7 +231,7 @@ static void *killed_thread(void *arg)
 	return NULL;
 }
 
-/* Others go on; what the run held is free. */
+/* Other threads continue; whatever the run held is free. */
 static void test_kill_thread(void)
 {
 	int survived = 0, other = abi_must_register(ABI_ADD), before;
@@ -247,7 +247,7 @@ static void test_kill_thread(void)
 						ABI_PATIENCE);
 		CHECK(shared_fd >= 0);
 		CHECK_EQ(pthread_create(&thread, NULL, killed_thread, &survived), 0);
-		/* It ends without the C library: its id is cleared by the kernel. */
+		/* It ends without the C library: the kernel clears its ID. */
 		CHECK_EQ(pthread_join(thread, NULL), 0);
 		CHECK_EQ(abi_call(shared_fd, 0, 0, &result), -ENOTRECOVERABLE);
 		close(shared_fd);
@@ -266,7 +266,7 @@ static void on_sigsys(int sig)
 	handled++;
 }
 
-/* A handler is for the call's registers: it sees nothing of a script. */
+/* A handler expects the call's registers: it sees nothing of a script. */
 static void test_trap(void)
 {
 	int fd = abi_must_register("function run(out) util.poke(out, \"u4\", 1) "
@@ -310,7 +310,7 @@ static void trap_blocked(void)
 
 /* -- The process's registers --------------------------------------------------- */
 
-/* Calls script @fd; whatever its calls do, an lseek(2) leaves registers alone. */
+/* Calls script @fd; lseek(2) preserves registers, whatever the script's calls do. */
 static long call_registers(int fd, struct syscript_call *call)
 {
 	register long rdi asm("rdi") = fd, rsi asm("rsi") = -(long)call;
@@ -376,7 +376,7 @@ static void test_trace_without_tracer(void)
 	CHECK_EQ(result, -ENOSYS);
 }
 
-/* A tracer of filters' events finds no call in the middle of another. */
+/* A tracer of seccomp events never sees a call in the middle of another. */
 static void test_trace(void)
 {
 	int status = -1, seen = 0;
@@ -406,10 +406,10 @@ static void test_trace(void)
 
 #define LONG_FILTERS	7
 #define TRACERS		60
-/* Some of them come when no gate asks, but the slow way does. */
+/* Some signals arrive when no gate checks, but the slow path does. */
 #define ENOUGH		5
 
-/* Filters that take their time, the last with @action for call @nr. */
+/* Slow filters, the last with @action for call @nr. */
 static void filter_slowly(unsigned int nr, unsigned int action)
 {
 	static struct sock_filter code[4000];
@@ -428,7 +428,7 @@ static void filter_slowly(unsigned int nr, unsigned int action)
 			" local k = i % 9 + 1 if k / 3 ~= third[k] then return 1 end "	\
 			"end return 0 end"
 
-/* What a gate asks about, and what a batch does. */
+/* The calls that gates check, and those of a batch. */
 static const struct dividing {
 	unsigned int nr;
 	const char *source;
@@ -437,7 +437,7 @@ static const struct dividing {
 	{ SYS_statx, DIVIDE("fs.stat_files(const.AT_FDCWD, file, 1)") },
 };
 
-/* Whatever becomes of its registers, a script divides as scripts do. */
+/* Whatever happens to its registers, a script's divisions are right. */
 static void divide(int ready, const struct dividing *how)
 {
 	struct syscript_file file = { .path = (uintptr_t)"/" };
@@ -457,8 +457,8 @@ static bool is_filters_stop(int status)
 }
 
 /*
- * XMM0 to XMM7: what the tracer sees, and leaves; and in MXCSR every exception
- * unmasked, and rounding up, for CPUs that are emulated know no such exceptions.
+ * XMM0 to XMM7: what the tracer sees, and leaves; and an MXCSR with every exception unmasked, and
+ * rounding up, because emulated CPUs raise no such exceptions.
  */
 static void tamper(pid_t pid)
 {
@@ -471,7 +471,7 @@ static void tamper(pid_t pid)
 	CHECK_EQ(ptrace(PTRACE_SETFPREGS, pid, NULL, &regs), 0);
 }
 
-/* True if it came in the middle of a run. */
+/* True if the stop came in the middle of a run. */
 static bool trace_suddenly(const struct dividing *how, unsigned int delay)
 {
 	bool inside = false;
@@ -510,7 +510,7 @@ static void test_sudden_tracer(void)
 	}
 }
 
-/* A tracer that has changed the call and gone again: it was another, so it is not made. */
+/* A tracer that changed the call and detached: the changed call is not made. */
 static void dup_until_refused(int ready, unsigned int flags)
 {
 	double end = abi_seconds() + 20;
@@ -600,7 +600,10 @@ struct supervised {
 	unsigned int seen;
 };
 
-/* Refuses dup(5), answers dup(6) with 4711 and dup(7) with no int, lets dup(1) go on. */
+/*
+ * Refuses dup(5), answers dup(6) with 4711 and dup(7) with a value beyond int, lets dup(1)
+ * continue.
+ */
 static void *supervise(void *arg)
 {
 	struct supervised *s = arg;
@@ -616,7 +619,7 @@ static void *supervise(void *arg)
 			return NULL;
 		CHECK_EQ(req.data.nr, SYS_dup);
 		CHECK_EQ(req.data.arch, AUDIT_ARCH_X86_64);
-		/* Arguments that dup(2) does not take are 0, not left over from another call. */
+		/* Unused arguments of dup(2) are 0, not left over from another call. */
 		for (int i = 1; i < 6; i++)
 			CHECK_EQ(req.data.args[i], 0);
 		s->seen++;
@@ -663,10 +666,10 @@ struct asked {
 	pid_t pid;
 	int listener;
 	struct seccomp_notif req;
-	uint32_t *done;			/* calls of the script that have returned */
+	uint32_t *done;			/* completed calls of the script */
 };
 
-/* A process whose script waits for the answer about dup(1). */
+/* A process whose script waits for the supervisor's answer to dup(1). */
 static struct asked ask_supervisor(unsigned int flags)
 {
 	struct asked asked = { 0 };
@@ -734,7 +737,7 @@ static void test_kill_while_asked(void)
 	CHECK_EQ(*asked.done, 0);
 }
 
-/* One that watches filters ends the run: before the next call, for this one was allowed. */
+/* A tracer of seccomp events ends the run: before the next call, since this one was allowed. */
 static void test_trace_while_asked(void)
 {
 	struct asked asked = ask_supervisor(*engine_flags);
@@ -745,7 +748,7 @@ static void test_trace_while_asked(void)
 	CHECK_EQ(*asked.done, 1);
 }
 
-/* Another one sees every call made. */
+/* A debugger sees every call. */
 static void test_debug_while_asked(void)
 {
 	struct asked asked = ask_supervisor(*engine_flags);
@@ -758,7 +761,7 @@ static void test_debug_while_asked(void)
 	CHECK_EQ(*asked.done, 3);
 }
 
-/* It stops the task when the run is over, and finds the registers of the script's call. */
+/* It stops the task after the run, and finds the registers of the script's call. */
 static void test_stop_while_asked(void)
 {
 	struct asked asked = ask_supervisor(*engine_flags);
@@ -775,7 +778,7 @@ static void test_stop_while_asked(void)
 	CHECK_EQ(regs.r10, 0x1010);
 	CHECK_EQ(regs.rax, SYSCRIPT_SEEK_CALLED);
 	CHECK_EQ(ptrace(PTRACE_CONT, asked.pid, NULL, NULL), 0);
-	/* Of the first call a signal was the end: EINTR. */
+	/* The signal ended the first call: EINTR. */
 	CHECK_EQ(WEXITSTATUS(end_of(&asked)), 1);
 }
 
@@ -831,7 +834,7 @@ static struct {
 	int dir, socks[2], listener;
 } b;
 
-/* With two connections. */
+/* A listening socket with two pending connections. */
 static int listening(void)
 {
 	const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "\0syscript-accept" };
@@ -879,8 +882,8 @@ static void set_up(void)
 #define MESSAGES	"local m function run(addr, fd) m = m or net.messages(addr, 1) "
 
 /*
- * What of a batch is done in place of a call asks for that call: @nr refused is
- * EXDEV, as the call itself would fail.
+ * Whatever a batch does in place of a call is checked as that call: refusing @nr gives EXDEV, as
+ * for the call itself.
  */
 static const struct batch {
 	unsigned int nr;
@@ -940,7 +943,7 @@ static void test_batch(void)
 	unlink(b.path);
 }
 
-/* Of one whose second call a handler is for, no descriptor stays. */
+/* A batch whose second call goes to a handler leaks no descriptor. */
 static void test_batch_trapped(void)
 {
 	int fd = abi_must_register(batches[2].source), before;
@@ -965,7 +968,7 @@ static void test_deaths(void)
 	test_kill_thread();
 }
 
-/* With an argument, as part of another test: what ends threads in the middle of a call. */
+/* With an argument, as part of another test: threads end in the middle of a call. */
 int main(int argc, char **argv)
 {
 	(void)argv;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A script is called by lseek(2) with a negative offset (SYSCRIPT_SEEK_CALL), so
- * nothing else that takes a descriptor and an offset may get there: not what reads,
- * copies, locks or maps, not for another process, not from another thread of the
- * kernel.
+ * lseek(2) with a negative offset calls a script (SYSCRIPT_SEEK_CALL), so no other operation with a
+ * descriptor and an offset may do so: not reading, copying, locking or mapping, not for another
+ * process, and not from a kernel thread.
  */
 #include <linux/aio_abi.h>
 #include <linux/fs.h>
@@ -82,7 +81,7 @@ static void test_calls(void)
 	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, script, 0) == MAP_FAILED);
 	CHECK_EQ(syscall(SYS_execveat, script, "", (char *[]){ "x", NULL }, NULL,
 			 AT_EMPTY_PATH), -1);
-	/* These do nothing, or what does no harm. */
+	/* These do nothing, or nothing harmful. */
 	posix_fadvise(script, 0, 64, POSIX_FADV_WILLNEED);
 	readahead(script, 0, 64);
 	fsync(script);
@@ -92,7 +91,7 @@ static void test_calls(void)
 	close(pipes[1]);
 }
 
-/* What opens it anew would have another struct file, and the same script. */
+/* Opening it again would create another struct file for the same script. */
 static void test_opening(void)
 {
 	char path[64];
@@ -145,7 +144,7 @@ static void test_passed(void)
 	close(socks[1]);
 }
 
-/* A 32-bit system call of the same process, and with a structure that it reaches. */
+/* A 32-bit system call of the same process, with a structure within its reach. */
 static void test_compat(void)
 {
 	struct syscript_call *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE |
@@ -206,7 +205,7 @@ static void ring_submit(struct ring *ring, struct io_uring_sqe sqe)
 	CHECK_EQ(syscall(SYS_io_uring_enter, ring->fd, 1, 0, 0, NULL, 0), 1);
 }
 
-/* What has come to an end has failed, or done nothing. */
+/* Completed requests have failed, or did nothing. */
 static void ring_drain(struct ring *ring)
 {
 	unsigned int *head = (unsigned int *)(ring->cq + ring->p.cq_off.head);
@@ -244,7 +243,7 @@ static void ring_close(struct ring *ring)
 
 static void test_uring(void)
 {
-	/* Those that do nothing to such a file may succeed. */
+	/* Operations without effect on such a file may succeed. */
 	static const unsigned char codes[] = {
 		IORING_OP_READV, IORING_OP_WRITEV, IORING_OP_FSYNC,
 		IORING_OP_SYNC_FILE_RANGE, IORING_OP_FALLOCATE, IORING_OP_READ,
@@ -260,12 +259,12 @@ static void test_uring(void)
 		struct io_uring_sqe sqe = {
 			.opcode = codes[i / 2], .fd = script, .off = offset,
 			.addr = (uintptr_t)&iov, .len = 1,
-			/* In a thread of the ring's, too, which has the process's memory. */
+			/* Also in a thread of the ring's, which shares the process's memory. */
 			.flags = i & 1 ? IOSQE_ASYNC : 0,
 		};
 
 		ring_submit(&ring, sqe);
-		/* Some wait until the script can be read, and that will never be. */
+		/* Some wait until the script is readable, which never happens. */
 		abi_sleep(0.01);
 		ring_drain(&ring);
 	}
@@ -273,7 +272,7 @@ static void test_uring(void)
 	ring_close(&ring);
 }
 
-/* For root: as a disk. */
+/* As a loop device, for root. */
 static void test_loop(void)
 {
 	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), loop, n;
@@ -313,7 +312,7 @@ int main(void)
 	test_aio();
 	test_uring();
 	test_loop();
-	/* After all of which it can still be called. */
+	/* After all this it can still be called. */
 	CHECK_EQ(lseek(script, offset, SYSCRIPT_SEEK_CALL), SYSCRIPT_SEEK_CALLED);
 	CHECK_EQ(calls(), 1);
 	close(script);

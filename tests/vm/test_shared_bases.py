@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Bases of the machine: who makes and extends them, and what users cannot do to others."""
+"""Machine-wide bases: who may create and extend them, and that users cannot harm each other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ REQUEST = 3 << 30 | ctypes.sizeof(Register) << 16 | 0xCA << 8 | 0x40
 
 
 def register(image: bytes, flags: int, **more: int) -> tuple[int, str]:
-    """By the request itself: what it returns, or -errno, and the error's text."""
+    """By the raw request: its result or -errno, and the error message."""
     text, data = ctypes.create_string_buffer(512), ctypes.create_string_buffer(image)
     reg = Register(flags=flags, engine=1, memory_limit=MEMORY, error_len=len(text))
     reg.image, reg.image_len, reg.error = ctypes.addressof(data), len(image), ctypes.addressof(text)
@@ -66,7 +66,7 @@ def register(image: bytes, flags: int, **more: int) -> tuple[int, str]:
 
 
 def runtime(version: int) -> bytes:
-    """Calls function r1 of an extension with r2, and adds a number of its version to the result."""
+    """Calls function r1 of an extension with r2; adds a version-dependent number to the result."""
     entry = i.mov(6, 1) + i.mov(1, 2) + i.call_number(6) + i.alui("add", 0, version) + i.EXIT
     add = i.mov(0, 1) + i.alui("add", 0, 1) + i.EXIT
     return i.Image([(entry, 16), add], table=[0, 1]).pack()
@@ -98,7 +98,7 @@ def is_there(version: int) -> bool:
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
-    """Lua's runtime is the machine's again for the next test, and no script is left."""
+    """Restores Lua's runtime as the machine's for the next test; no script is left."""
     yield
     assert not list(lib.scripts())
     subprocess.run([ROOT / "build/syscript", "runtime"], check=True)
@@ -134,7 +134,7 @@ def test_one_for_all_users() -> None:
 def test_only_root_makes_one() -> None:
     def body(channel: Channel) -> None:
         own = share(2000)
-        # Root in a namespace of their own is no root of the machine.
+        # Root of a user namespace is not root of the machine.
         assert not libc.unshare(CLONE_NEWUSER)
         channel.say([own[0], share(2000)[0]])
 
@@ -151,7 +151,7 @@ def test_flags() -> None:
         result = register(runtime(0), BASE | SHARED, **arena.shared())
         assert result == (-errno.EINVAL, "a base has no shared memory")
         assert register(EXTENSION, EXTENDS | SHARED, base=1, **arena.shared())[0] == -errno.EFAULT
-        # The library has no such bases in the process, nor a descriptor for one.
+        # In the process, the library has no such bases, nor a descriptor for one.
         assert lib.register(runtime(0), engine=1, flags=BASE | SHARED)[0] == -errno.EINVAL
 
 
@@ -179,7 +179,7 @@ def test_the_oldest_that_is_not_used_is_replaced() -> None:
 
 
 def test_all_of_them_are_used() -> None:
-    """No user can keep root's next one out for good: what is used is told, and nothing is lost."""
+    """No user can block root's next base for ever: a full table is reported, nothing is lost."""
     versions = range(5000, 5000 + MAX)
     with Arena() as arena:
         assert [share(n)[0] for n in versions] == [0] * MAX
@@ -207,7 +207,7 @@ def test_one_that_is_refused_replaces_none() -> None:
 
 
 def test_upgrades_while_scripts_run() -> None:
-    """Two versions at once, with calls under way, and none has the other's code."""
+    """Two versions at once, with calls in progress; neither gets the other's code."""
     wrong: list[object] = []
     done, begun = threading.Event(), threading.Barrier(3)
     assert share(7000)[0] == 0
@@ -243,7 +243,7 @@ def test_upgrades_while_scripts_run() -> None:
 
 
 def test_a_user_exhausts_only_their_share() -> None:
-    """Scripts are counted, and not their base: who has all that they may leaves it to others."""
+    """Scripts count, their base does not: a user at the limit leaves the base to others."""
     assert share(8000)[0] == 0
 
     def fill(channel: Channel) -> None:
@@ -266,7 +266,7 @@ def test_a_user_exhausts_only_their_share() -> None:
 
 
 def test_lua_scripts_extend_the_machines_runtime(as_outsider) -> None:
-    """Once it is the machine's, a script is all that its process registers."""
+    """With the machine's base, a process registers only its scripts."""
     code = "import syscript\nscript = syscript.Script('function run() return 1 end')\n"
     code += "print(script.call(), [info.name for info in syscript.scripts()])\n"
     env = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What users of programs and scripts share in the kernel, and cannot keep from each other."""
+"""Kernel resources that users of programs and scripts share, and cannot block for each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from test_programs import TESTS, in_own_namespace
 
 ACCEPTS = p.image([p.verdict(1)])
 LOADS = 100
-# Where a process has nothing.
+# An address at which a process has nothing.
 NOWHERE = 4096
 # CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_SYS_ADMIN.
 OURS = (12, 14, 21)
@@ -34,7 +34,7 @@ OURS = (12, 14, 21)
 
 @contextmanager
 def traced(tracefs: Path, event: str, *functions: str) -> Iterator[list[str]]:  # noqa: F811
-    """A line for each call of these, with @event's arguments."""
+    """A line for each call of these functions, with @event's arguments."""
     lines: list[str] = []
     events, enable = tracefs / "kprobe_events", tracefs / "events" / "kprobes" / "enable"
     if not events.exists():
@@ -67,12 +67,12 @@ for _ in range({LOADS}):
 
 
 def test_refusals_take_no_lock(tracefs: Path) -> None:  # noqa: F811
-    """Whoever has no right waits for nobody, and nobody waits for them."""
+    """A caller without permission takes no lock."""
     caller = "caller=+0($stack):symbol"
     with traced(tracefs, caller, "mutex_lock", "mutex_lock_killable") as calls:
         subprocess.run([sys.executable, "-c", REFUSED], **account("outsider"), check=True)
     assert calls
-    # The module's own work, which frees what idles, is nobody's call.
+    # The module's own cleanup of idle code is no process's call.
     assert not [line for line in calls if "[syscript]" in line and "kworker" not in line]
 
 
@@ -86,7 +86,7 @@ image = p.image([p.verdict(1)])
 while True:
     p.load(image)
 """
-# Always ready to take the CPU from those, and to keep it for a while.
+# Runs whenever possible, and keeps the CPU for a while.
 HOG = """
 import os, time
 os.sched_setaffinity(0, [0])
@@ -101,7 +101,7 @@ PREEMPT = Path("/sys/kernel/debug/sched/preempt")
 
 @pytest.mark.long
 def test_nobody_holds_up_others() -> None:
-    """An ordinary user's tasks that get no CPU in the middle of a LOAD: root's still load.
+    """An ordinary user's tasks are starved in the middle of a LOAD: root's loads still succeed.
 
     With full preemption, which may stop a task anywhere.
     """
@@ -131,7 +131,7 @@ def test_nobody_holds_up_others() -> None:
 
 @contextmanager
 def silent_files(at: Path) -> Iterator[Path]:
-    """A file system whose process never replies."""
+    """A file system whose server never replies."""
     at.mkdir(exist_ok=True)
     if not Path("/sys/module/fuse").exists():
         subprocess.run(["modprobe", "fuse"], check=True)
@@ -170,7 +170,7 @@ def until(condition, seconds: float = 30 * SLOWDOWN) -> bool:
 
 
 def test_a_path_that_hangs_holds_up_its_name_only() -> None:
-    """Others of the machine are loaded, listed and unloaded; and who waits can be killed."""
+    """Other names can be loaded, listed and unloaded; and waiting tasks can be killed."""
     with silent_files(Path("/tmp/silent")) as directory:  # places are short
         command = [sys.executable, "-c", STUCK, directory / "x"]
         stuck = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -203,7 +203,7 @@ def test_a_path_that_hangs_holds_up_its_name_only() -> None:
 
 @contextmanager
 def on_all_cpus() -> Iterator[None]:
-    """A thread of this process runs on each CPU but the first, which has the caller."""
+    """A thread of this process on each CPU but the first, which runs the caller."""
     stop = False
     threads = []
     before = os.sched_getaffinity(0)
@@ -239,7 +239,7 @@ def test_failing_loads_interrupt_no_other_cpu(tracefs: Path) -> None:  # noqa: F
 
 
 def test_known_code_interrupts_no_other_cpu(tracefs: Path) -> None:  # noqa: F811
-    """A process that registers the same again and again, or what cannot be registered."""
+    """A process repeatedly registers the same code, or invalid code."""
     good = i.Image([i.movi(0, 7) + i.EXIT]).pack()
     with Arena() as arena, on_all_cpus():
         with traced(tracefs, "", "sync_this_cpu") as calls:
@@ -263,7 +263,7 @@ def test_known_code_interrupts_no_other_cpu(tracefs: Path) -> None:  # noqa: F81
 
 
 def test_questions_are_no_refusals(tracefs: Path) -> None:  # noqa: F811
-    """Listing and registering ask for capabilities that users need not have: no audit."""
+    """Optional capabilities are tested without audit records when listing and registering."""
     body = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
@@ -307,7 +307,7 @@ def test_nobody_uses_up_the_notices_of_others() -> None:
 
 
 def test_all_of_a_program_counts() -> None:
-    """Lines of the source, and the program itself, are of its memory limit."""
+    """The source's lines, and the program itself, count against its memory limit."""
     assert p.load(ACCEPTS) == (0, "")
     (bare,) = p.programs()
     assert p.load(ACCEPTS, lines=bytes(60000)) == (0, "")

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A run that does not end by itself, and what waits for its end: signals, stops,
- * the freezer, limits of CPU time.  They get their turn after the grace time, in a
- * batch that moves endless data as well.
+ * A run that does not end by itself delays signals, stops, the freezer, and CPU time limits. They
+ * take effect after the grace time, also in a batch that moves endless data.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -18,13 +17,13 @@
 #include "uapi/syscript_files.h"
 
 #define MS		1000000ULL
-/* After a grace time of 100 ms, however busy the machine, and less than the limit of 10 s. */
+/* After a grace time of 100 ms, on a busy machine, and less than the limit of 10 s. */
 #define SOON		8.0
 #define LONG_WAIT_MS	600
 
-/* Loops in system calls, whose time is no script code's. */
+/* Loops in system calls, whose time does not count as script code. */
 #define READS	"function run(fd, buf) while true do syscall.pread64(fd, buf, 64, 0) end end"
-/* In script code, after whatever catches errors. */
+/* In script code that catches all errors. */
 #define CAUGHT	"function run() while true do pcall(function() while true do end end) end end"
 
 static volatile sig_atomic_t handled;
@@ -44,7 +43,7 @@ static int registered(const char *source, uint64_t wall, uint64_t grace)
 
 	reg.wall_limit = wall;
 	reg.grace = grace;
-	/* A wall-clock limit is the registration's, too, which a busy machine may miss. */
+	/* A wall-clock limit applies to the registration, too, which a busy machine may exceed. */
 	do
 		fd = abi_register_struct(&reg);
 	while (fd == -ETIMEDOUT && tries--);
@@ -60,7 +59,7 @@ static void alarm_in(double seconds)
 	CHECK_EQ(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-/* The call ends with EINTR soon after the signal, and can be made again. */
+/* The call fails with EINTR soon after the signal, and can be repeated. */
 static void check_interrupted(const char *source)
 {
 	int fd = registered(source, SYSCRIPT_NO_LIMIT, 0);
@@ -84,7 +83,7 @@ static void check_interrupted(const char *source)
 	close(fd);
 }
 
-/* A script that asks can come to its own end. */
+/* A script that polls can end in an orderly way. */
 static void test_pending(void)
 {
 	int fd = registered("function run(n) local done = 0 "
@@ -127,7 +126,7 @@ static void test_grace(void)
 	CHECK_EQ(abi_register_struct(&reg), -EINVAL);
 }
 
-/* Work counts for the wall-clock limit, waiting does not. */
+/* Work counts against the wall-clock limit, waiting does not. */
 static void test_wall_clock(void)
 {
 	int fd = registered(READS, 200 * MS, 0);
@@ -169,7 +168,7 @@ static pid_t start(const char *source)
 	return pid;
 }
 
-/* Waits as waitpid(2), for as long as is soon. */
+/* Like waitpid(2), for at most SOON seconds. */
 static int wait_soon(pid_t pid, int flags)
 {
 	int status = -1;
@@ -254,7 +253,7 @@ static bool is_frozen(const char *dir)
 	return strstr(text, "frozen 1");
 }
 
-/* Only root may make the group. */
+/* Only root may create the group. */
 static void test_freeze(const char *source)
 {
 	const char *dir = "/sys/fs/cgroup/frozen";
@@ -282,7 +281,7 @@ static void test_freeze(const char *source)
 #define ENDLESS	(1ULL << 44)
 #define LARGE	(256UL << 20)
 
-/* Of pages that are not there, and stay away where they are only read. */
+/* Unpopulated pages, which stay so if they are only read. */
 static void *untouched(size_t size)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -305,7 +304,7 @@ static int transfer(const char *fn, const char *flags, const char *path, size_t 
 	return registered(source, wall, 0);
 }
 
-/* A device that takes all, and slowly. */
+/* A device that accepts everything, slowly. */
 static int endless_transfer(uint64_t wall, struct syscript_file *f)
 {
 	return transfer("write_files", "0", "/dev/urandom", ENDLESS, wall, f);
@@ -321,7 +320,7 @@ static void test_transfer_signal(void)
 
 	alarm_in(0.3);
 	err = abi_call(fd, (intptr_t)&f, 0, &result);
-	/* It ends in time, and has a result unless the grace time was over. */
+	/* It ends in time, with a result unless the grace time was over. */
 	CHECK(err == 0 || err == -EINTR);
 	CHECK(err || result == 1);
 	CHECK(abi_seconds() - begin < 0.3 + SOON);
@@ -355,7 +354,7 @@ static void check_timed_out(int fd, struct syscript_file *f)
 
 	CHECK_EQ(abi_call(fd, (intptr_t)f, 0, NULL), -ETIMEDOUT);
 	CHECK(abi_seconds() - begin < SOON);
-	/* What was moved until then is told, and the file is closed. */
+	/* The number of bytes moved is reported, and the file is closed. */
 	CHECK(f->result > 0 && f->result < (int64_t)f->size);
 	munmap((void *)f->data, f->size);
 	close(fd);
@@ -378,7 +377,7 @@ static void test_transfer_wall_clock(void)
 	fd = endless_transfer(200 * MS, &f);
 	check_timed_out(fd, &f);
 
-	/* Regular files never get a descriptor: other loops. */
+	/* Regular files never get a descriptor: this is another loop. */
 	fd = transfer("write_files", "const.O_CREAT, 384", path, LARGE, 4 * MS, &f);
 	check_timed_out(fd, &f);
 	CHECK_EQ(truncate(path, LARGE), 0);
@@ -388,7 +387,7 @@ static void test_transfer_wall_clock(void)
 	CHECK_EQ(lowest_fd(), before);
 }
 
-/* RLIMIT_CPU sends its signal by work of the task's. */
+/* RLIMIT_CPU sends its signal by task work. */
 static void test_transfer_cpu_limit(void)
 {
 	struct rlimit limit = { 1, 30 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Several threads on one script and on many: turns, parallel runs, close() and
- * SIGKILL in the middle, and lists walked while scripts come and go.
+ * Several threads on one script and on many: turns, parallel runs, close() and SIGKILL in the
+ * middle, and lists walked while scripts are created and destroyed.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -15,13 +15,12 @@
 #define MS		1000000ULL
 #define THREADS		4
 #define STORM_SECONDS	3
-/* Seconds for what takes ms, however busy the machine, and less than a loop may take. */
+/* Seconds, for work that takes ms even on a busy machine; less than a loop may take. */
 #define SOON		8
-/* For what has no limit of its own. */
+/* For operations without a limit of their own. */
 #define HANG		60
 /*
- * A call that ends when the test wants it to, by a byte in a pipe; a system call that
- * is counted shows that it was there.
+ * A call that the test ends by a byte in a pipe; a counted system call shows that it was reached.
  */
 #define READ		"local b = util.buffer(8) function run(fd) " \
 			"syscall.getppid() return syscall.read(fd, b, 1) end"
@@ -57,7 +56,7 @@ static void join(struct part *part)
 	CHECK_EQ(pthread_join(part->thread, NULL), 0);
 }
 
-/* Lets @n parts run for @seconds. */
+/* Runs @n parts for @seconds. */
 static void run_for(struct part *parts, int n, void *(*body)(void *),
 		    double seconds)
 {
@@ -87,7 +86,7 @@ static bool ended(struct part *part)
 	return __atomic_load_n(&part->ended, __ATOMIC_ACQUIRE);
 }
 
-/* For the call it made, or for its turn, which only SIGKILL ends. */
+/* Waiting in its call, or for its turn, which only SIGKILL ends. */
 static bool is_asleep(pid_t tid)
 {
 	char path[64], text[64] = "";
@@ -118,7 +117,7 @@ static void start_waiting(struct part *part)
 	CHECK(!ended(part));
 }
 
-/* Counts in the script: a turn that is not exclusive loses counts. */
+/* Counts in the script: turns that are not exclusive would lose counts. */
 static void *call_on(void *arg)
 {
 	struct part *part = arg;
@@ -155,12 +154,12 @@ static void test_turns(void)
 	}
 	CHECK_EQ(abi_call(fd, 0, 0, &n), 0);
 	CHECK_EQ(n, total + 1);
-	/* Every thread gets its turn, however the scheduler deals the CPUs out. */
+	/* Every thread gets its turn, however the scheduler distributes CPU time. */
 	CHECK(least > 0 && least * 20 > most);
 	close(fd);
 }
 
-/* A long run by one makes the next one wait, and no more than that. */
+/* A long run of one thread only makes the next one wait. */
 static void test_wait(void)
 {
 	struct part sleeper = { 0 }, waiter = { 0 };
@@ -172,7 +171,7 @@ static void test_wait(void)
 	sleeper.fd = waiter.fd = abi_must_register(READ);
 	start_waiting(&sleeper);
 	start_waiting(&waiter);
-	/* Both wait, for different things: one runs, and one is to end. */
+	/* Both wait: one in its run, the other for its turn. */
 	CHECK_EQ(abi_info(sleeper.fd, &info), 0);
 	CHECK_EQ(info.syscalls, 1);
 	CHECK_EQ(write(fds[1], "x", 1), 1);
@@ -244,7 +243,7 @@ static void test_info_does_not_wait(void)
 	close(fds[1]);
 }
 
-/* The call comes to its end, and the script with it. */
+/* The call completes, and the script is freed with it. */
 static void test_close_during_call(void)
 {
 	struct part sleeper = { 0 }, waiter = { 0 };
@@ -269,7 +268,7 @@ static void test_close_during_call(void)
 	close(fds[1]);
 }
 
-/* Death wakes who polls, and who waits for a turn finds the script dead. */
+/* Death wakes pollers, and threads waiting for a turn find the script dead. */
 static void test_death_wakes(void)
 {
 	struct part looper = { 0 }, waiter = { 0 };
@@ -285,7 +284,7 @@ static void test_death_wakes(void)
 	start(&waiter, call_once);
 	begin = abi_seconds();
 	CHECK_EQ(poll(&p, 1, 2 * HANG * 1000), 1);
-	/* At its timeout poll() looks once more, woken or not. */
+	/* At its timeout poll() checks once more, woken or not. */
 	CHECK(abi_seconds() - begin < HANG);
 	CHECK_EQ(p.revents, POLLERR | POLLHUP);
 	join(&looper);
@@ -295,7 +294,7 @@ static void test_death_wakes(void)
 	close(p.fd);
 }
 
-/* A process killed with one thread in a call and others waiting for it. */
+/* A process is killed with one thread in a call and others waiting for it. */
 static void test_kill_in_turns(const char *source, int64_t arg)
 {
 	struct part parts[THREADS] = { 0 };
@@ -323,7 +322,7 @@ static void test_kill_in_turns(const char *source, int64_t arg)
 	CHECK_EQ(abi_count(pid), 0);
 }
 
-/* A script of many short lives. */
+/* Registers and closes short-lived scripts. */
 static void *register_and_close(void *arg)
 {
 	struct part *part = arg;
@@ -343,7 +342,7 @@ static void *register_and_close(void *arg)
 	return NULL;
 }
 
-/* A script that dies again and again, its fd there for watch_doomed(). */
+/* A script that repeatedly dies; its fd is for watch_doomed(). */
 static int doomed_fd = -1;
 
 static void *die_again(void *arg)
@@ -353,7 +352,7 @@ static void *die_again(void *arg)
 	while (!stopped()) {
 		int fd = abi_register_limits(ABI_LOOP, 0, 256 << 10, 5 * MS);
 
-		/* Hardly time to be born: that happens, too. */
+		/* The limit may even end the registration. */
 		if (fd == -ETIME)
 			continue;
 		__atomic_store_n(&doomed_fd, fd, __ATOMIC_RELAXED);
@@ -377,7 +376,7 @@ static void *watch_doomed(void *arg)
 		fd = __atomic_load_n(&doomed_fd, __ATOMIC_RELAXED);
 		err = abi_info(fd, &info);
 		CHECK(!err || err == -EBADF);
-		/* Of a VM that is being destroyed, anything could be there. */
+		/* A VM that is being destroyed could contain anything. */
 		if (!err)
 			CHECK(info.memory <= info.memory_limit);
 		err = abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text));

@@ -46,8 +46,8 @@ class Instance:
         for event in events:
             if not (self.path / "events" / event).exists():
                 pytest.skip(f"this kernel has no {event}")
-            # Not set_event_pid: which threads are ignored is a fact of each CPU, that a probe of
-            # the scheduler keeps, and events were missing where a CPU had not begun with it.
+            # Not set_event_pid: a probe of the scheduler keeps, per CPU, whether the current thread
+            # is ignored, and events were missing on CPUs where it had not started.
             (self.path / "events" / event / "filter").write_text(f"common_pid == {os.getpid()}")
             (self.path / "events" / event / "enable").write_text("1")
         (self.path / "trace").write_text("")
@@ -109,7 +109,7 @@ def test_raw_syscalls(library: Library, registered: Register, instance: Instance
     ours = [NUMBERS[name] for name in ("getppid", "lseek", "dup")]
 
     called = [call for call in enters(lines) if call[0] in ours]
-    # The interpreter's own calls are none of these three, but for lseek(2) of files.
+    # The interpreter's own calls are none of these three, except lseek(2) on files.
     called = [call for call in called if call[0] != ours[1] or call[1][0] == 2**64 - 1]
     assert [number for number, _ in called] == ours * 100
     assert [args[:3] for number, args in called if number == ours[1]] == [

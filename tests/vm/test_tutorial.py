@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""docs/tutorial.md as it stands there, by a user for whom only the confined engine is open.
+"""docs/tutorial.md as printed, for a user who may open only the confined engine.
 
-Where a millisecond is a million instructions, however busy this machine is: the scripts of
-the page have the default limits.
+One millisecond is a million instructions here, however busy the machine: the page's scripts run
+with default limits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OUTSIDER = ["setpriv", "--reuid=outsider", "--regid=outsider", "--init-groups", 
 def script() -> str:
     blocks = BLOCK.findall((ROOT / "docs/tutorial.md").read_text())
     first, *rest, own = [text for kind, text in blocks if kind == "sh"]
-    # The tree is built, and somebody else's.
+    # The tree is built, and belongs to another user.
     assert first.startswith("make -s lib cli consolidate\nexport PATH=")
     first = first.partition("\n")[2]
     files = [
@@ -38,7 +38,7 @@ def script() -> str:
             "set -x",
             *rest,
             seen,
-            # Some of /etc may not be read, which find(1) says at its end.
+            # Some files of /etc are unreadable, which find(1) reports at its end.
             f"set +e\n{own}",
         ]
     )

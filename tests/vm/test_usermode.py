@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the kernel leaves for a task's return to user mode, done in a run: its cgroup's
-limit of CPU time holds, and work does not pile up."""
+"""Work that the kernel leaves for a task's return to user mode is done in a run, too.
+
+So its cgroup's CPU limit applies, and work does not accumulate.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ from runner import SLOWDOWN, account
 CGROUPS = Path("/sys/fs/cgroup")
 # µs of CPU time in each period: a twentieth of a CPU.
 QUOTA, PERIOD = 5000, 100_000
-# What of a CPU may be used.  The first period is not throttled, and ticks are late.
+# Share of a CPU that may be used. The first period is not throttled, and ticks are late.
 SHARE_MAX = 0.15
 SECONDS = 4
-# From SIGKILL to the end of the process.  One that owes CPU time has to wait for it.
+# From SIGKILL to the end of the process. One that owes CPU time must wait for it.
 DEATH = 30 * SLOWDOWN
 PROGRAM = Path(__file__).resolve().parent / "denied.py"
 SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
-# Objects of its size that the others in the guest may have more meanwhile.
+# Objects of this size that the rest of the guest may allocate meanwhile.
 NOISE = 3000
 
 LSEEK = i.SYSCALL + 8
@@ -63,7 +65,7 @@ HOGS: dict[str, Callable[[], None]] = {
 
 @pytest.fixture
 def throttled() -> Iterator[Path]:
-    """A cgroup that may have a twentieth of a CPU."""
+    """A cgroup limited to a twentieth of a CPU."""
     (CGROUPS / "cgroup.subtree_control").write_text("+cpu")
     group = CGROUPS / "throttled"
     group.mkdir()
@@ -94,7 +96,7 @@ def start_in(group: Path, run: Callable[[], None]) -> int:
 
 
 def kill_soon(child: int) -> None:
-    """SIGKILL, and its end."""
+    """SIGKILL, and the process's end."""
     process = os.pidfd_open(child)
     poll = select.poll()
     poll.register(process, select.POLLIN)
@@ -106,7 +108,7 @@ def kill_soon(child: int) -> None:
 
 @pytest.mark.parametrize("hog", HOGS)
 def test_cpu_limit_of_a_cgroup(hog: str, throttled: Path) -> None:
-    """A run is throttled as well, so that it has no debt when it is killed."""
+    """A run is throttled as well, so it has no CPU debt when it is killed."""
     child = start_in(throttled, HOGS[hog])
     time.sleep(1)
     before, since = used(throttled), time.monotonic()
@@ -130,14 +132,14 @@ def restricted() -> Iterator[None]:
 
 
 def small_objects() -> int:
-    """In the slabs that works of 64 bytes come from."""
+    """In the slabs from which 64-byte work items are allocated."""
     slabs = re.findall(r"^kmalloc-(?:rnd-\d+-)?64 +(\d+)", Path("/proc/slabinfo").read_text(), re.M)
     assert slabs
     return sum(map(int, slabs))
 
 
 def test_denied_attaches_leave_nothing(restricted) -> None:
-    """The work that each leaves is done before the next, so there is never much."""
+    """Each item of work is done before the next one, so there are never many."""
     options = {"stdout": subprocess.PIPE, "text": True, **account("member")}
     with subprocess.Popen([sys.executable, str(PROGRAM)], **options) as parent:
         assert parent.stdout
@@ -149,6 +151,6 @@ def test_denied_attaches_leave_nothing(restricted) -> None:
         print(f"{calls} calls, {more} objects more")
         kill_soon(child)
         assert parent.stdout.read() == ""
-        # None has ended because it was let, or by itself.
+        # None ended because it was permitted, or by itself.
         assert calls > 2 * NOISE
         assert more < NOISE

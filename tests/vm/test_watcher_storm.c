@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Filters are installed for all threads, threads die of filters of their own, and
- * descriptors are closed, while other threads run scripts: what a filter decides
- * holds from the next call on, and nothing is left of a process.
+ * Filters are installed for all threads, threads are killed by their own filters, and descriptors
+ * are closed, while other threads run scripts: a filter applies from the next call on, and a
+ * process leaves nothing behind.
  *
  * usage: test_watcher_storm [SECONDS]
  */
@@ -23,8 +23,8 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define RUNNERS		3
 #define FDS		4
-#define ROUND		0.4		/* s, at most, of a process */
-#define REFUSED		EDOM		/* what filters answer getppid(2) with */
+#define ROUND		0.4		/* s, at most, per process */
+#define REFUSED		EDOM		/* the filters' errno for getppid(2) */
 
 /* -- What all threads of a process share ------------------------------------- */
 
@@ -33,7 +33,7 @@ static struct {
 	int scripts[FDS];		/* closed and registered again by closer() */
 	int socks[2];			/* the same */
 	pid_t parent;
-	int refused;			/* getppid(2) is, for all threads */
+	int refused;			/* set once getppid(2) is refused for all threads */
 	unsigned long calls, filters, deaths;
 } storm;
 
@@ -58,7 +58,7 @@ static int filter_call(unsigned int flags, unsigned int nr, unsigned int action)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-/* A thread with a filter of its own keeps others from having one for all. */
+/* A thread with a filter of its own prevents installing one for all threads. */
 static void *installer(void *arg)
 {
 	static const unsigned int harmless[] = { SYS_getpgid, SYS_getsid, SYS_dup };
@@ -109,10 +109,10 @@ static void *killer(void *arg)
 
 /* -- Scripts ------------------------------------------------------------------- */
 
-/* Its result is known from those of others, which are 0. */
+/* Its result differs from those of the others, which are 0. */
 #define PARENT		"function run() local p for i = 1, 20 do p = syscall.getppid() end " \
 			"return 4 * p + 1 end"
-/* Its socket is closed by others. */
+/* Other threads close its socket. */
 #define TALK		"function run(a, b) " \
 			"syscall.shutdown(b, 2) " \
 			"for i = 1, 10 do syscall.close(syscall.dup(a)) end return 0 end"
@@ -123,9 +123,9 @@ static const char *const sources[FDS] = { PARENT, PARENT, TALK, WAIT };
 static bool is_expected(int err)
 {
 	static const int expected[] = {
-		/* closed, and the number used for something else */
+		/* closed, and the number reused for something else */
 		0, -EBADF, -ENOTTY, -EINVAL,
-		/* a fatal signal, and the run of another that it ended */
+		/* a fatal signal, and another thread's run that it ended */
 		-ECANCELED, -ENOTRECOVERABLE, -EINTR,
 	};
 
@@ -154,7 +154,7 @@ static void *runner(void *arg)
 	return NULL;
 }
 
-/* Puts others in the place of what runs. */
+/* Replaces running scripts by others. */
 static void *closer(void *arg)
 {
 	unsigned int seed = (uintptr_t)arg;
@@ -194,7 +194,7 @@ static void process(unsigned int seed)
 	for (unsigned int i = 0; i < ARRAY_SIZE(works); i++, n++)
 		pthread_create(&threads[n], NULL, works[i], (void *)(uintptr_t)(seed + n));
 	switch (rand_r(&seed) % 4) {
-	case 0:		/* in the middle of all */
+	case 0:		/* in the middle of everything */
 		abi_sleep(ROUND / 4);
 		_exit(!!abi_failures);
 	case 1:		/* the same, by a filter */
@@ -208,7 +208,7 @@ static void process(unsigned int seed)
 	exit(!!abi_failures);
 }
 
-/* Its counts are added to @total. */
+/* Adds its counts to @total. */
 static void round_of(unsigned int seed, unsigned long total[3])
 {
 	unsigned long counts[3] = { 0 };
@@ -230,7 +230,7 @@ static void round_of(unsigned int seed, unsigned long total[3])
 	if (fscanf(out, "%lu %lu %lu", &counts[0], &counts[1], &counts[2]) == 3)
 		for (int i = 0; i < 3; i++)
 			total[i] += counts[i];
-	/* What it has to say. */
+	/* Its output. */
 	for (char line[256]; fgets(line, sizeof(line), out);)
 		if (*line != '\n')
 			fputs(line, stdout);

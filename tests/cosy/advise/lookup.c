@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Records by number, of which some hold a word: usage: lookup FILE. */
+/* Looks up records by number; some hold a word: usage: lookup FILE. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

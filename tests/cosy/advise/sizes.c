@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Beginnings of files, opened each time: usage: sizes FILE...  The loop cannot be marked. */
+/* Beginnings of files, each opened anew: usage: sizes FILE... The loop cannot be marked. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

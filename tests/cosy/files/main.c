@@ -38,7 +38,7 @@ static int values(void)
 	return totals.last == text && !memcmp(text, "\0\0\0\0xt", 6);
 }
 
-/* One memory, by whichever name it is reached. */
+/* One variable, reached by several names. */
 static int aliases(void)
 {
 	long *other = address_of_count(), *either = getpid() ? &count : &totals.bytes, seen;
@@ -65,7 +65,7 @@ static void handler(int number)
 	count += 10;
 }
 
-/* What a handler does to a variable stays, though the segment changed it before. */
+/* A signal handler's change of a variable persists, though the segment changed it before. */
 static int signals(void)
 {
 	signal(SIGUSR1, handler);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Variables that other files use in segments: this one has none. */
+/* Variables that segments of another file use; this file has no segment. */
 #include <stdio.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@ struct totals {
 
 extern COSY_VARIABLE long count;
 extern COSY_VARIABLE struct totals totals;
-extern COSY_VARIABLE char text[];		/* of a size that is known elsewhere */
+extern COSY_VARIABLE char text[];		/* its size is known in another file */
 extern COSY_VARIABLE volatile int stop;
 extern COSY_VARIABLE int own;
 extern COSY_VARIABLE _Atomic long together;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * IMAGE_CALL_BATCH: by images whose numbers are out of range, whose records are rewritten
- * and unmapped meanwhile, and whose descriptors are closed.  Compounds that run plainly
- * cannot have it: COSY_ENGINE is to be user or kernel.
+ * IMAGE_CALL_BATCH by images with numbers out of range, whose records are rewritten and unmapped
+ * meanwhile, and whose descriptors are closed. Compounds that run natively lack it: COSY_ENGINE
+ * must be user or kernel.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -74,7 +74,7 @@ static int make_listener(void)
 	return fd;
 }
 
-/* So that a connection waits at the listener. */
+/* Makes a connection wait at the listener. */
 static void connect_one(void)
 {
 	struct sockaddr_in to;
@@ -121,7 +121,7 @@ static long batch(long op, void *at)
 	long ret;
 
 	COSY_START;
-	/* What a segment uses is in the arena. */
+	/* Makes the segment use the variable, so that it is in the arena. */
 	data[sizeof(data) - 1] = 1;
 	ret = BATCH(op, at);
 	COSY_END;
@@ -135,7 +135,7 @@ static void show(const char *what, long ret)
 
 /* -- Numbers that are out of range -------------------------------------------------------- */
 
-/* What comes of @statement, done to what is in good order. */
+/* The result of a batch after @statement broke its valid arguments. */
 #define TRY(what, statement, op, at) do {	\
 	reset();				\
 	statement;				\
@@ -183,7 +183,7 @@ static void handler(int number)
 	(void)number;
 }
 
-/* All of a file was read: a signal that waits for the end of the run is no error. */
+/* The whole file was read: a signal pending until the run's end is not an error. */
 static void try_signal(void)
 {
 	pid_t pid = getpid();
@@ -202,7 +202,7 @@ static void try_signal(void)
 static void try_entries(void)
 {
 	TRY("entries", lseek(dir, 0, SEEK_SET), IMAGE_BATCH_ENTRIES, &entries);
-	/* How many of them one call gets is its own affair: in a process, what surely has room. */
+	/* How many entries one call returns may vary: in a process, as many as surely fit. */
 	show("there are some", entries.n >= 1 && entries.n <= 3);
 	TRY("a room that wraps", entries.room = ~0UL, IMAGE_BATCH_ENTRIES, &entries);
 	TRY("no room", entries.room = 0, IMAGE_BATCH_ENTRIES, &entries);
@@ -358,7 +358,7 @@ static void try_all(void)
 	try_many_imports();
 	try_accepts();
 	try_copies();
-	/* Over the end of the arena, whatever there is. */
+	/* Beyond the arena's end, for each operation. */
 	for (long op = 0; op <= IMAGE_BATCH_READ_FILE; op++)
 		for (long back = 1; back <= 64; back += 21)
 			if (op != IMAGE_BATCH_COPY_IN)
@@ -372,8 +372,8 @@ static volatile int stop;
 static char *target;
 
 /*
- * Each word of what batches are asked with, and of what they read, is one of these now and
- * then: no addresses of what is there, for it would be written to.
+ * Values for each word of a batch's arguments and records; no valid addresses, because they would
+ * be written to.
  */
 static void *rewrite(void *arg)
 {
@@ -400,7 +400,7 @@ static void *rewrite(void *arg)
 	return arg;
 }
 
-/* What is written to is there, or not. */
+/* Unmaps and remaps the memory that the batch writes to. */
 static void *unmap(void *arg)
 {
 	while (!stop) {
@@ -413,7 +413,7 @@ static void *unmap(void *arg)
 	return arg;
 }
 
-/* The numbers are other files', or none. */
+/* Makes the numbers refer to other files, or to none. */
 static void *reopen(void *arg)
 {
 	int spare = dup(sock), folder = dup(dir);
@@ -463,7 +463,7 @@ static void race(void *(*other)(void *), int ms)
 
 	target = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	reset();
-	/* In a process its descriptor may become the socket, which it would wait at. */
+	/* In a process its descriptor could become the socket, and it would block there. */
 	if (other == reopen)
 		whole.path = WILD;
 	if (other == unmap) {
@@ -472,7 +472,7 @@ static void race(void *(*other)(void *), int ms)
 		iov[1].iov_base = target + 4090;
 		import.addr = (unsigned long)memcpy(target + 4096 - 100, hdr, sizeof(hdr));
 	}
-	/* Its script has a descriptor of its own now. */
+	/* By now its script has a descriptor of its own. */
 	turns(1);
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	pthread_create(&thread, NULL, other, NULL);

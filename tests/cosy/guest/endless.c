@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A segment that does not end by itself: in its own code, or in calls. */
+/* A segment that does not end by itself, in its own code or in system calls. */
 #include <cosy.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Compounds where the kernel will not run them: from the first call on, or later. */
+/* Compounds that the kernel refuses to run, from the first call on or later. */
 #include <cosy.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Recursion without end. */
+/* Endless recursion. */
 #include <cosy.h>
 #include <unistd.h>
 

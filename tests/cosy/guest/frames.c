@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Frames of a device in C: a compound that answers datagrams with themselves, by the batches
- * of syscript_image_batch.h; and the same batches with numbers that are out of range, and with
- * records that another thread rewrites.
+ * Frames of a device in C: a compound that echoes datagrams, by the batches of
+ * syscript_image_batch.h; and the same batches with numbers out of range, and with records that
+ * another thread rewrites.
  *
- *   frames echo DEVICE PORT COUNT    prints how many it answered
- *   frames numbers DEVICE            prints what each attempt returns
- *   frames rewrite DEVICE ROUNDS     prints that it is over
+ *   frames echo DEVICE PORT COUNT    prints the number of replies
+ *   frames numbers DEVICE            prints the result of each attempt
+ *   frames rewrite DEVICE ROUNDS     prints a line at the end
  *
  * In a network namespace of the process's own: tests/vm/test_cosy.py.
  */
@@ -56,7 +56,7 @@ static int open_socket(const char *device)
 
 /* -- An echo ------------------------------------------------------------------------- */
 
-/* The destination's port, after its header's source. */
+/* The destination port follows the source port in the UDP header. */
 static int is_for(const struct image_batch_frame *frame, unsigned int number)
 {
 	const unsigned char *udp = (const unsigned char *)frame->at + frame->found;
@@ -64,7 +64,7 @@ static int is_for(const struct image_batch_frame *frame, unsigned int number)
 	return frame->found && (udp[2] << 8 | udp[3]) == (int)number;
 }
 
-/* Until @count are answered, or none comes for a second. */
+/* Until @count frames are answered, or none arrives for a second. */
 static long echo(unsigned int number, long count)
 {
 	long answered = 0, n, i;
@@ -104,14 +104,14 @@ static long echo(unsigned int number, long count)
 
 /* -- Numbers --------------------------------------------------------------------------- */
 
-/* Each segment is a call: the frames of one are for the next. */
+/* Each segment is one call: the frames that it got are used by the next. */
 static long batch(long op, void *at)
 {
 	long ret;
 
 	COSY_START;
 	BATCH(IMAGE_BATCH_FRAMES_KEEP, 1);
-	/* What a segment uses is in the arena. */
+	/* Makes the segment use the variables, so that they are in the arena. */
 	bytes[SIZE - 1] = open_.take | port.port | fetch.port | place.port | slots.port;
 	ret = BATCH(op, at);
 	COSY_END;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Says what the kernel tells of this program's compounds. */
+/* Prints the kernel's list of this program's compounds. */
 #include <cosy.h>
 #include <fcntl.h>
 #include <stdio.h>

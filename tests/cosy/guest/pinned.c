@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Says how much is pinned: before a segment, after it, and with more in the arena. */
+/* Prints the amount of pinned memory: before a segment, after it, and with a larger arena. */
 #include <cosy.h>
 #include <stdio.h>
 #include <unistd.h>

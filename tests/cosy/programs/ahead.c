@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A list of files, each read while the next is being fetched: see cosy(7). */
+/* A list of files, each read while the next one is being fetched: see cosy(7). */
 #define _GNU_SOURCE
 #include <cosy.h>
 #include <errno.h>

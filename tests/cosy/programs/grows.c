@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory that is allocated when segments have run, and while another thread's does. */
+/* Memory allocated after segments have run, and while another thread's segment runs. */
 #include <cosy.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The shared buffer: its allocator, frames of all sizes, threads, jumps. */
+/* The shared buffer: its allocator, frames of all sizes, threads, longjmp(). */
 #include <cosy.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* recvmmsg(2) and sendmmsg(2): what is usual, and what is not, at each place in an array. */
+/* recvmmsg(2) and sendmmsg(2): usual and unusual arguments at each index of the array. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <cosy.h>
@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define N	100	/* more than are made in one batch */
+#define N	100	/* more than fit in one batch */
 #define ROOM	64
 
 static struct mmsghdr hdr[N];
@@ -72,7 +72,7 @@ static void reset(void)
 	}
 }
 
-/* Without what differs from run to run, or between kernels where there was an error. */
+/* Prints results without what varies between runs or, after an error, between kernels. */
 static void show(const char *what, int ret, int shown)
 {
 	printf("%s: %d", what, ret);
@@ -117,7 +117,7 @@ static void drain(void)
 static void got(const char *what, unsigned int n, int flags)
 {
 	show(what, receive(server, hdr, n, flags, NULL), 4);
-	/* What came too late for that one. */
+	/* Messages that arrived after the batch. */
 	for (int i = 0; i < N; i++)
 		hdr[i].msg_hdr.msg_iov = iov[i];
 	show("  then", receive(server, hdr, 1, MSG_DONTWAIT, NULL), 0);
@@ -292,7 +292,7 @@ static void at_the_end(void)
 	munmap(page, 4096);
 }
 
-/* A message of which only a part goes in is the last one. */
+/* The first message that is sent only partly is the last one. */
 static void on_stream(void)
 {
 	static char large[1 << 20];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Arguments, results and variables of all shapes, and what calls what. */
+/* Arguments, results and variables of all types, and all kinds of calls. */
 #include <cosy.h>
 #include <limits.h>
 #include <stdint.h>

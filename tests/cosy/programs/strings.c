@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The runtime's string functions, and the C library's: both have to say the same. */
+/* The runtime's string functions compared with the C library's. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <cosy.h>

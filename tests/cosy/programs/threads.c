@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads and children run segments, each with what is its own. */
+/* Threads and children run segments, each with its own data. */
 #include <cosy.h>
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ static void run_threads(void)
 	printf("%ld\n", sum);
 }
 
-/* It has memory of its own, and a script of its own. */
+/* A child has its own memory, and its own script. */
 static int child(void)
 {
 	long before = common;
@@ -65,7 +65,7 @@ int main(void)
 		_exit(child());
 	waitpid(pid, &status, 0);
 	printf("child %d, common %ld\n", WEXITSTATUS(status), common);
-	/* A program that closes all that it did not open. */
+	/* A program that closes all descriptors which it did not open. */
 	for (int fd = 3; fd < 64; fd++)
 		close(fd);
 	work((void *)5);

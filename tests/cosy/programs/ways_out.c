@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every way in which control leaves a segment. */
+/* Every way in which control can leave a segment. */
 #include <cosy.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Allocations that are sunk, and come back at exits; keys that are objects.
+-- Allocations that are sunk and restored at exits; keys that are objects.
 local point = {}
 point.__index = point
 point.__add = function(a, b) return setmetatable({ x = a.x + b.x, y = a.y + b.y }, point) end

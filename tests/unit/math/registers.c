@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What fused.c does in the kernel: VEX instructions leave the upper parts of
- * the vector registers as they were, those of AVX-512 too.
+ * Checks that fused.c is safe in the kernel: its VEX instructions preserve the upper parts of the
+ * vector registers, including those of AVX-512.
  */
 #define LUAJIT_KERNEL
 #include "../../../engine/luajit/shim/fused.c"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One that clears as much as it can. */
+/* A version that clears as much as possible. */
 double sin_fused(double x)
 {
 	__asm__ volatile("vxorps %%xmm1, %%xmm1, %%xmm1\n\t"
@@ -46,7 +46,7 @@ struct registers {
 	uint8_t r[8][64];
 } __attribute__((aligned(64)));
 
-/* Loads a register's whole width, calls sin(1.5), stores the whole width. */
+/* Loads a register's full width, calls sin(1.5), stores the full width. */
 #define BETWEEN(width, before, after, result)				\
 	__asm__ volatile(EACH(LOAD_##width)				\
 			 "movlpd %2, %%xmm0\n\t"			\

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Some of each way that a packet may change. */
+/* Some of each kind of change that a program may make to a packet. */
 #include <linux/syscript_netfilter.h>
 
 static const __u8 letter[] = "!", address[] = { 2 }, port[] = { 4006 >> 8, 4006 & 0xff };
 
-/* The sixth byte of a datagram to port 4001; of its later fragments nothing. */
+/* Changes the sixth byte of a datagram to port 4001; later fragments stay unchanged. */
 static int change_fragment(const struct syscript_packet *packet, unsigned int to)
 {
 	if (packet->transport != 17)
@@ -12,7 +12,7 @@ static int change_fragment(const struct syscript_packet *packet, unsigned int to
 	return to == 4001 && packet_store(packet->l4 + 8 + 5, letter, 1);
 }
 
-/* To port 4005: on its way out to another address, on its way in to another port. */
+/* Datagrams to port 4005: outgoing ones get another address, incoming ones another port. */
 long filter(const struct syscript_packet *packet)
 {
 	const __u8 *udp = packet->data + packet->l4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Of a process: the sum of the numbers and bytes that it gets and of all calls before; with
- * neither it spins.
+ * Called by a process: the sum of all numbers and bytes passed in this and earlier calls; with
+ * neither it loops for ever.
  */
 #include <linux/syscript_process.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Twenty datagrams to port 4000 from each address. */
+/* Accepts twenty datagrams to port 4000 from each address. */
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_table.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For examples/embedding/template.c: twice the number, by its library. */
+/* For examples/embedding/template.c: doubles the number, by its library function. */
 long template_times(long a, long b);
 
 long call(const long *number)
