@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See lua_base.h. */
+/*
+ * Implements lua_base.h: keeps one base for each size of arenas, and registers it where it is
+ * needed.
+ */
 #include <errno.h>
 #include <linux/syscript_image.h>
 #include <stdio.h>
@@ -11,22 +14,22 @@
 #include "lua_image.h"
 #include "lua_opened.h"
 
-/* The image, its machine code, of up to twice its size, and what is known of that. */
+/* Memory for a base: the image, machine code of up to twice its size, and facts about it. */
 #define CODE_FACTOR	3
 #define CODE_BASE	(64UL << 10)
-/* The machine's are for arenas of 1 and of 2 MiB: memory limits up to 1.1 MiB. */
+/* The machine has bases for arenas of 1 and of 2 MiB: memory limits up to 1.1 MiB. */
 #define SHIFTS_SHARED	2
 
 /**
  * struct lua_base - a base
- * @users:  scripts, and those who are making one
- * @file:   where it comes from
- * @offset: of its data in arenas
- * @header: of its image, but for the stack, which is of those that extend it
- * @image:  at its place in arenas; NULL before it is needed
- * @run:    of @here, or NULL
- * @digest: of the machine's, which may be the same; NULL: it is not
- * @opened: of an arena whose script had @memory_limit, or NULL
+ * @users:  number of scripts, and of threads that are making one
+ * @file:   the file that it comes from
+ * @offset: offset of its data in arenas
+ * @header: header of its image; the stack is described by its extensions
+ * @image:  its image, relocated for @offset; NULL before it is needed
+ * @run:    the run of @here, or NULL
+ * @digest: digest of the machine's base, if that may be the same; otherwise NULL
+ * @opened: copy of an arena with open libraries whose script had @memory_limit, or NULL
  */
 struct lua_base {
 	struct lua_base *next;
@@ -44,14 +47,14 @@ struct lua_base {
 	size_t memory_limit;
 };
 
-/* Guarded by LOCK_BASES. */
+/* LOCK_BASES guards these. */
 static struct lua_base *bases;
-/* The one of these that has no users. */
+/* The base without users that is kept, or NULL. */
 static struct lua_base *idle;
 
-/* -- All of them ------------------------------------------------------------------- */
+/* -- The list of bases -------------------------------------------------------------- */
 
-/* The one like @base, for one user more; or that, which is known from here on. */
+/* Returns the base for arenas of this size, with another user; or lists and returns @base. */
 static struct lua_base *find_or_add(struct lua_base *base, uint32_t shift)
 {
 	struct lua_base *found;
@@ -94,7 +97,10 @@ static bool is_known(const struct lua_base *base)
 	return known;
 }
 
-/* With the lock: keeps @base, or nothing, for the next; returns what was kept before, or NULL. */
+/*
+ * With the lock: keeps @base, or nothing, for the next script; returns the base kept before, or
+ * NULL.
+ */
 static struct lua_base *keep_idle(struct lua_base *base)
 {
 	struct lua_base *old = idle;
@@ -104,13 +110,13 @@ static struct lua_base *keep_idle(struct lua_base *base)
 	return old;
 }
 
-/* One user less: returns the one that is to be destroyed, or NULL. */
+/* Removes a user: returns the base that is to be destroyed, or NULL. */
 static struct lua_base *give_up(struct lua_base *base)
 {
 	struct lua_base *old = NULL;
 
 	lock_take(LOCK_BASES);
-	/* A parent's is not for this process's scripts. */
+	/* A base of the parent process is not kept for this process's scripts. */
 	if (!--base->users)
 		old = is_known(base) ? keep_idle(base) : base;
 	lock_give(LOCK_BASES);
@@ -173,7 +179,7 @@ struct lua_base *lua_base_get(const struct cosy_file *file, uint32_t offset,
 	own = make(file, offset, header);
 	if (!own)
 		return NULL;
-	/* Its share of what the user may have is for those that are used. */
+	/* Frees the idle base first: its share of the user's limits is for bases in use. */
 	lua_base_drop_idle();
 	base = find_or_add(own, header->arena_shift);
 	if (base != own)
@@ -188,7 +194,10 @@ void lua_base_put(struct lua_base *base)
 		destroy(base);
 }
 
-/* Users keep theirs; some may be half made, by threads that the child lacks. */
+/*
+ * Forgets all bases: users keep theirs, and some may be incomplete, made by threads that the
+ * child lacks.
+ */
 void lua_base_fork_child(void)
 {
 	if (idle)
@@ -196,7 +205,7 @@ void lua_base_fork_child(void)
 	bases = idle = NULL;
 }
 
-/* -- One ------------------------------------------------------------------------------ */
+/* -- A base ----------------------------------------------------------------------------- */
 
 const struct image_header *lua_base_header(const struct lua_base *base)
 {
@@ -211,7 +220,7 @@ const uint32_t *lua_base_table(const struct lua_base *base)
 	return (const uint32_t *)(funcs + image->nfuncs);
 }
 
-/* All that is checked, compiled or hashed of it; the stack is no part of that. */
+/* The part of the image that is checked, compiled and hashed; it does not depend on the stack. */
 static struct image_header *place_image(const struct cosy_file *file, uint32_t offset,
 					uint32_t shift)
 {
@@ -229,7 +238,7 @@ static int make_image(struct lua_base *base)
 	return base->image ? 0 : -ENOMEM;
 }
 
-/* Its code is the library's, and counts with no script. */
+/* The library owns its code, which counts for no script. */
 static int make_here(struct lua_base *base, char *error)
 {
 	struct engine_image image = { .len = base->file->image.n };
@@ -285,7 +294,7 @@ static int make_in_kernel(struct lua_base *base, char *error)
 	return compound_register(&base->kernel, &reg);
 }
 
-/* The program may have closed it, as daemons close what they do not know. */
+/* The program may have closed the descriptor, as daemons close unknown descriptors. */
 static bool is_there(const struct lua_base *base)
 {
 	struct syscript_info info;
@@ -293,7 +302,7 @@ static bool is_there(const struct lua_base *base)
 	return base->kernel.registered && !compound_info(&base->kernel, &info);
 }
 
-/* Of this process: a descriptor, or -errno with the text in @error. */
+/* The process's own base in the kernel: a descriptor, or -errno with the text in @error. */
 static int get_own(struct lua_base *base, char *error)
 {
 	int err = 0;
@@ -307,13 +316,16 @@ static int get_own(struct lua_base *base, char *error)
 	return err ?: base->kernel.fd;
 }
 
-/* -ENOKEY, or what an older module says of a flag that it does not know: not the machine's. */
+/* The machine has no such base: -ENOKEY, or an older module's error for an unknown flag. */
 static bool is_not_shared(int err, const char *error)
 {
 	return err == -ENOKEY || (err == -EINVAL && !*error);
 }
 
-/* Until the machine has had none: who registers it later serves later processes. */
+/*
+ * Tries the machine's base until the machine had none once: a later registration serves later
+ * processes.
+ */
 static int register_shared(struct lua_base *base, struct compound *kernel,
 			   const struct syscript_register *reg)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Calls of scripts.  Most are of scripts in the kernel, and take less than the mode switch
- * that they save only if the library adds little: lua_call_quick() asks neither for the
- * descriptor nor for a lock of the library, and the kernel checks what it has to.  All
- * others come by the engine, lua_vm_call().
+ * Calls of scripts. Most scripts are in the kernel, and a call must cost less than the mode
+ * switches that it saves. So lua_call_quick() neither checks the descriptor nor takes a lock of
+ * the library: the kernel checks the descriptor. All other calls go through the engine,
+ * lua_vm_call().
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "lua_vm.h"
 #include "user/turn.h"
 
-/* -- By the engine ---------------------------------------------------------------- */
+/* -- Calls through the engine ----------------------------------------------------------- */
 
 static int enter_here(struct vm *vm)
 {
@@ -26,9 +26,8 @@ static int enter_here(struct vm *vm)
 }
 
 /*
- * All that the script has is in the arena: if the kernel does not begin the run, because
- * the thread is watched, or the program has closed descriptors that it does not know,
- * the same run is made here.
+ * The script's whole state is in the arena. If the kernel does not begin the run, because the
+ * thread is watched, or the program has closed unknown descriptors, the same run is made here.
  */
 static int enter_kernel(struct vm *vm)
 {
@@ -49,7 +48,10 @@ static int enter_kernel(struct vm *vm)
 	return lua_vm_load_here(vm) ?: enter_here(vm);
 }
 
-/* Where the script was, at the instruction @insn of the image or of its base. */
+/*
+ * Writes the position of the script in its source, at instruction @insn of the image or of its
+ * base.
+ */
 static void tell_place(struct vm *vm, unsigned int insn, char *text, size_t size)
 {
 	const struct runtime runtime = {
@@ -68,7 +70,10 @@ static void tell_limit(struct run *run, const char *place, const char *what, uns
 	snprintf(run->error, RUN_ERROR_LEN, "%s%s %lu ms", place, what, ns / 1000000);
 }
 
-/* As LuaJIT's engine does: an instruction of Lua's own says nothing to a script's author. */
+/*
+ * Reports as LuaJIT's engine does: an instruction of the runtime means nothing to a script's
+ * author.
+ */
 static void tell_end(struct vm *vm, int err)
 {
 	struct run *run = vm->run;
@@ -102,7 +107,7 @@ static void take_output(struct vm *vm)
 	output->cut = 0;
 }
 
-/* How the runtime's call has ended: 0, or -errno. */
+/* Converts the runtime's result of a call: 0, or -errno. */
 static int outcome(const struct runtime_io *io)
 {
 	switch (io->failed) {
@@ -120,7 +125,7 @@ static int outcome(const struct runtime_io *io)
 	return -EPROTO;
 }
 
-/* A run has ended with @err: 0, or -errno with the text. */
+/* Completes a run that ended with @err: returns 0, or -errno with the text. */
 static int after(struct vm *vm, const struct runtime_io *io, int err)
 {
 	take_output(vm);
@@ -152,7 +157,7 @@ int lua_vm_enter(struct vm *vm)
 	return after(vm, &vm->ios[OWN_SLOT], vm->inner ? enter_here(vm) : enter_kernel(vm));
 }
 
-/* Up to @max of them, which the script may be writing.  Returns how many. */
+/* Stores up to @max results, which the script may be overwriting. Returns their number. */
 static inline unsigned int take_results(const struct runtime_io *io, unsigned int max,
 					int64_t *results)
 {
@@ -178,9 +183,9 @@ int lua_vm_call(struct engine_vm *engine_vm, struct syscript_call *call)
 	return err;
 }
 
-/* -- In the kernel, at once -------------------------------------------------------- */
+/* -- Quick calls in the kernel ----------------------------------------------------------- */
 
-/* With the turn: a call that ended with @err, as end_call(). */
+/* As end_call(), with the turn. */
 static int end_owning(struct script *script, struct vm *vm, const struct runtime_io *io, int err)
 {
 	struct program *program = script->program;
@@ -220,7 +225,7 @@ static inline int call_in_slot(struct script *script, unsigned long turn,
 {
 	struct vm *vm = lua_vm_of(script->program->vm);
 	unsigned int slot = ticket_slot(turn);
-	struct syscript_call inner;	/* what is not passed is not read */
+	struct syscript_call inner;	/* fields that are not passed are not read */
 	struct runtime_io *io;
 	int err;
 
@@ -241,7 +246,7 @@ static inline int call_in_slot(struct script *script, unsigned long turn,
 	return err ?: (int)take_results(io, nresults_max, results);
 }
 
-/* Another process's script the kernel does not call: it has that process's memory. */
+/* The kernel does not run another process's script, whose memory is that process's. */
 static inline int call_quick(struct script *script, unsigned long turn,
 			     const struct expected *file, unsigned int nargs,
 			     const int64_t *args, unsigned int nresults_max, int64_t *results)
@@ -263,7 +268,7 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 	if (!script)
 		return -ESTALE;
 	file = (struct expected){ fd, script->dev, script->ino };
-	/* It may be another script: none to wait for. */
+	/* The descriptor may be another script's by now, so this does not wait for a turn. */
 	turn = turn_try(script, turn_note(__builtin_frame_address(0), true));
 	if (turn)
 		ret = call_quick(script, turn, &file, nargs, args, nresults_max, results);

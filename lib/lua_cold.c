@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* See lua_cold.h. */
+/* Implements lua_cold.h: tables of constants and the Lua parts of util, in the process's memory. */
 #include <linux/syscript.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * What Lua's runtime for the confined engine reads here, in the process: in the arena of each
- * script it would take 100 KiB.
+ * Rarely used data of Lua's runtime for the confined engine. They stay in the process, because in
+ * each script's arena they would take 100 KiB.
  */
 #ifndef LIB_LUA_COLD_H
 #define LIB_LUA_COLD_H
@@ -17,7 +17,10 @@ struct run;
  * so many bytes, or 0.
  */
 size_t lua_cold_size(const struct run *run);
-/* Sets the fields of @call for it; @copy: that place, which has memory, or NULL. */
+/*
+ * Sets the fields of @call for these data; @copy: allocated memory of the arena for them, or
+ * NULL.
+ */
 void lua_cold_place(struct runtime_call *call, void *copy);
 
 #endif /* LIB_LUA_COLD_H */

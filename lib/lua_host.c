@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Lua's runtime as an engine of the user backend.  A script's top level runs first, on the
- * interpreter; the functions that it has left are compiled then, and the script is loaded
+ * Lua's runtime as an engine of the user backend.  A script's top level first runs in the
+ * interpreter. Then the functions that it has defined are compiled, and the script is loaded
  * again with them.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "lua_vm.h"
 #include "user/arena.h"
 
-/* For tests of what is not compiled. */
+/* For tests of interpreted code. */
 static bool compiles(void)
 {
 	const char *said = secure_getenv("SYSCRIPT_LUA_COMPILE");
@@ -36,8 +36,8 @@ bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
 }
 
 /*
- * The script has run, so its functions and all that they use exist.  After any failure
- * here the interpreter runs them.
+ * Compiles the script after its top level has run, when its functions and the values that they
+ * use exist. After a failure the interpreter runs them.
  */
 static int compile_script(struct vm *vm)
 {
@@ -106,7 +106,7 @@ static int run_top(struct vm *vm)
 
 static int load_script(struct vm *vm)
 {
-	/* Why it is not in the kernel, if there is more to say than that there is no device. */
+	/* The reason why it is not in the kernel, unless there just is no device. */
 	char *told = vm->run->error[0] ? strdup(vm->run->error) : NULL;
 	int err = run_top(vm);
 
@@ -168,7 +168,7 @@ static void lua_end(struct engine_vm *vm)
 	confined_engine.end(lua_vm_of(vm)->inner);
 }
 
-/* Before its callers look at these: the clock and the counters are the kernel's. */
+/* Copies the kernel's clock and counters, before callers read them. */
 static void take_counters(struct run *run, const struct syscript_info *info)
 {
 	WRITE_ONCE(run_own(run)->kernel_runs, info->state == SYSCRIPT_STATE_RUNNING);
@@ -177,7 +177,7 @@ static void take_counters(struct run *run, const struct syscript_info *info)
 	WRITE_ONCE(run->preempt_max, info->preempt_max);
 }
 
-/* In the arena, if the script has left it there. */
+/* @which counter in the arena, unless the script has overwritten its address. */
 static uint64_t memory_of(const struct vm *vm, unsigned int which)
 {
 	const uint64_t *memory = vm->call ? READ_ONCE(vm->call->memory) : NULL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See lua_image.h.
+ * Implements lua_image.h.
  *
- * What is in the file runs with the process's rights.  So there is one place for it, that
- * of the installation, and only the caller's environment can name another one; and at
- * either it is taken only if root and the caller alone can have written it.
+ * The file's code runs with the process's rights. So its path is fixed at installation, only the
+ * caller's environment can name another, and the file is used only if no user but root and the
+ * caller can have written it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 
 #define INSTALLED	LIBDIR "/syscript/lua.image"
 
-/* The first user namespace's, by include/linux/proc_ns.h. */
+/* The inode of the first user namespace, from include/linux/proc_ns.h. */
 #define FIRST_USER_NS	0xeffffffdUL
 
-/* In another user namespace this is whoever has no number there: root outside of it, too. */
+/* In another user namespace, unmapped ids appear as this one: root outside of it, too. */
 static bool is_outside(uid_t owner)
 {
 	struct stat ns;
@@ -52,7 +52,7 @@ static bool is_trusted(const struct stat *st)
 
 static const struct lua_digests *digests;
 
-/* An image that was built without has another end. */
+/* An image that was built without digests does not end with them. */
 static void find_digests(const struct cosy_file *file, size_t size)
 {
 	const struct lua_digests *last;
@@ -72,7 +72,7 @@ const uint8_t *lua_image_digest(uint32_t offset, uint32_t shift)
 	return all && all->offset == offset && i < LUA_SHIFTS ? all->digests[i] : NULL;
 }
 
-/* The file's contents, for good.  0, or -errno with the text that it deserves in @why. */
+/* Maps the file for good. Returns 0, or -errno with the text for it in @why. */
 static int map(const struct cosy_file **file, int fd, const char **why)
 {
 	struct stat st;
@@ -90,7 +90,7 @@ static int map(const struct cosy_file **file, int fd, const char **why)
 	p = sys_call(mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd);
 	if (p < 0 && p > -4096) {
 		*why = NULL;
-		/* Too much is locked. */
+		/* Too much memory is locked. */
 		return p == -EAGAIN ? -ENOMEM : p;
 	}
 	*file = (const void *)p;
@@ -116,7 +116,7 @@ static int open_and_map(const char *path, const struct cosy_file **file, const c
 	return err;
 }
 
-/* What will be over some time is returned, else that there is none: -ENOSYS. */
+/* Returns temporary errors, and -ENOSYS for all others. */
 static int tell(int err, const char *path, const char *why, char *error, size_t error_len)
 {
 	bool passes = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ||
@@ -145,7 +145,7 @@ int lua_image(const struct cosy_file **file, char *error, size_t error_len)
 	err = open_and_map(path, file, &why);
 	if (err)
 		return tell(err, path, why, error, error_len);
-	/* If two threads map it at once, one mapping stays unused. */
+	/* If two threads map the file at once, one mapping stays unused. */
 	__atomic_store_n(&mapped, *file, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* Where Lua for the confined engine is: lua.image, installed with the library. */
+/* Finds Lua for the confined engine: lua.image, installed with the library. */
 #ifndef LIB_LUA_IMAGE_H
 #define LIB_LUA_IMAGE_H
 
@@ -14,10 +14,10 @@ struct cosy_file;
 #define LUA_DIGESTS_MAGIC	0x3144554c	/* "LUD1" */
 
 /**
- * struct lua_digests - how the module knows the runtime (SYSCRIPT_SHARED): what lua.image
- *			ends with, written by lib/lua-runtime/digests.py
- * @digests: of the image in arenas of 2^LUA_SHIFT_MIN bytes and so on
- * @offset:  where the compound's data lies in these
+ * struct lua_digests - the end of lua.image: digests by which the module knows the runtime
+ * (SYSCRIPT_SHARED), written by lib/lua-runtime/digests.py
+ * @digests: digests of the image for arenas of 2^LUA_SHIFT_MIN bytes and so on
+ * @offset:  offset of the compound's data in these arenas
  */
 struct lua_digests {
 	uint8_t digests[LUA_SHIFTS][SYSCRIPT_DIGEST_LEN];
@@ -25,14 +25,14 @@ struct lua_digests {
 };
 
 /*
- * Sets @file to it, mapped for good.  0, or with the reason in @error: -EMFILE and other
- * errors that pass, or -ENOSYS if it is missing or may not be trusted.
+ * Maps the image for good, and sets @file to it. Returns 0; or, with the reason in @error,
+ * -EMFILE and other temporary errors, or -ENOSYS if it is missing or not trusted.
  */
 int lua_image(const struct cosy_file **file, char *error, size_t error_len);
 
 /*
- * After that: the digest of its image for data at @offset in an arena of 2^@shift bytes, or
- * NULL where it has none.
+ * The digest of the mapped image for data at @offset in an arena of 2^@shift bytes, or NULL if
+ * the file has none.
  */
 const uint8_t *lua_image_digest(uint32_t offset, uint32_t shift);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * A script needs an engine that runs it: in the kernel where it may be, else here.  Where the
- * one fails, the other takes its arena (lua_arena.c).
+ * Loads a script into an engine: in the kernel if possible, otherwise in this process. If one
+ * engine fails, the other takes over the arena (lua_arena.c).
  */
 #include <errno.h>
 #include <linux/syscript_image.h>
@@ -12,13 +12,13 @@
 #include "lua_base.h"
 #include "lua_vm.h"
 
-/* The image and machine code of up to twice its size; messages of batches, and the rest. */
+/* Memory for the image, machine code of up to twice its size, messages of batches, and the rest. */
 #define CODE_FACTOR	3
 #define CODE_BASE	(256UL << 10)
 
 /* -- The engine ------------------------------------------------------------------- */
 
-/* The limit is of what the script has, which is in the arena; not of its runtime. */
+/* The memory limit is for the script's memory, which is in the arena, not for its runtime. */
 int lua_vm_load_here(struct vm *vm)
 {
 	struct engine_image image = {
@@ -66,7 +66,7 @@ static int register_in_kernel(struct vm *vm, struct compound *kernel)
 	err = lua_base_register(vm->base, kernel, &reg);
 	if (err != -EINVAL || reg.time_limit == run->call_time_limit)
 		return err;
-	/* The module may allow less than a registration may take here. */
+	/* The module may allow a shorter time for calls than for this registration. */
 	again.time_limit = run->call_time_limit;
 	return lua_base_register(vm->base, kernel, &again);
 }
@@ -83,9 +83,9 @@ static int load_in_kernel(struct vm *vm)
 }
 
 /*
- * As for LuaJIT's scripts; and where less memory may be locked than the arena takes, the
- * user's share of scripts is used up, or others have taken the room for machine code, of
- * which run->error then tells.
+ * Loads in the kernel or, if that is unavailable, in this process, as for LuaJIT's scripts. Also
+ * if the arena exceeds RLIMIT_MEMLOCK, the user's share of scripts is used up, or other users
+ * have the area for machine code: then run->error says so.
  */
 static int load_anywhere(struct vm *vm)
 {
@@ -99,7 +99,7 @@ static int load_anywhere(struct vm *vm)
 	return lua_vm_load_here(vm);
 }
 
-/* The text is left out where it is as ordinary as that there is no device. */
+/* If there just is no device, leaves no text. */
 static int load_or_leave(struct vm *vm)
 {
 	struct run *run = vm->run;
@@ -129,7 +129,7 @@ int lua_vm_load(struct vm *vm)
 	return compound_engine_is_there() ? load_anywhere(vm) : lua_vm_load_here(vm);
 }
 
-/* -- With compiled functions ------------------------------------------------------ */
+/* -- Loading again with compiled functions ------------------------------------------------ */
 
 static bool reload_here(struct vm *vm)
 {
@@ -143,7 +143,7 @@ static bool reload_here(struct vm *vm)
 	return true;
 }
 
-/* Both are there for a moment, in which they share the arena: if the limits let them. */
+/* Both registrations exist for a moment and share the arena, if the limits allow it. */
 static bool reload_in_kernel(struct vm *vm)
 {
 	struct compound old = vm->kernel;
@@ -158,7 +158,7 @@ static bool load_again(struct vm *vm)
 	return vm->inner ? reload_here(vm) : reload_in_kernel(vm);
 }
 
-/* With @image in place of the one that it has: true.  Or that stays, if it can. */
+/* Loads @image in place of the current image: true. Otherwise keeps the current one if possible. */
 bool lua_vm_reload(struct vm *vm, struct image_header *image, size_t len, int *err)
 {
 	struct image_header *old = vm->image;
@@ -180,7 +180,10 @@ bool lua_vm_reload(struct vm *vm, struct image_header *image, size_t len, int *e
 	return false;
 }
 
-/* The image stays, and the kernel has had the registration's time limit for it. */
+/*
+ * Registers the same image with the time limit of calls, after the kernel has used the limit of
+ * the registration.
+ */
 int lua_vm_limit_calls(struct vm *vm)
 {
 	if (vm->inner || vm->run->time_limit == vm->run->call_time_limit ||

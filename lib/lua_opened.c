@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See lua_opened.h.
+ * Implements lua_opened.h: copies pages, and relocates the addresses in them.
  *
- * A word whose value is an address in the arena is one: Lua's numbers, texts and tables
- * of functions have no such values, since the six bytes of an address of a process are no
- * text, and no integer that the libraries have.  Nor has a word, next to a small number, half
- * of an address that was there before: the runtime zeroes what it allocates until then.  No
- * table has keys that are hashed by their addresses.
+ * Every word whose value lies in the arena is an address. Lua's numbers, texts and tables of
+ * functions have no such values: the six bytes of a process's address are neither text nor an
+ * integer that the libraries use. A small number does not leave half of an old address beside it
+ * in a word, because the runtime zeroes memory that it allocates until then. No table has keys
+ * that are hashed by address.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,10 +21,10 @@
 
 /**
  * struct lua_opened - pages
- * @parts:      have memory in the arena; pages that are all 0 are not among the others
- * @pages:      where they are in the arena
- * @addresses:  where they have addresses, which are offsets in @copy
- * @copy:       what is in them
+ * @parts:      parts with memory in the arena; zero pages in them are not copied
+ * @pages:      offsets of the copied pages in the arena
+ * @addresses:  positions of addresses, which are stored as offsets, in @copy
+ * @copy:       contents of the copied pages
  */
 struct lua_opened {
 	struct lua_part parts[LUA_OPENED_PARTS];

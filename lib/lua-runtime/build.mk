@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Lua as a compound, for the confined engine: $(BUILD)/lua-runtime/lua.image.  What is
-# installed finds the one that is installed; what rules run from here is told of this one.
+# Lua as a compound, for the confined engine: $(BUILD)/lua-runtime/lua.image.  The installed
+# library uses the installed image; programs that rules run are told of this one.
 
 LUA_RUNTIME := $(BUILD)/lua-runtime
 export SYSCRIPT_LUA_IMAGE ?= $(abspath $(LUA_RUNTIME))/lua.image
@@ -11,7 +11,7 @@ LUA_RUNTIME_SRC := lib/lua-runtime/build.mk $(wildcard lib/lua-runtime/*.[ch] li
 	core/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h core/syscalls.def core/syscalls_nr.h
 SOFTFLOAT := $(VENDOR)/softfloat-sys/berkeley-softfloat-3/source
 SOFTFLOAT_CFLAGS := -iquote lib/lua-runtime/softfloat -I$(SOFTFLOAT)/include -I$(SOFTFLOAT)/8086-SSE -I$(SOFTFLOAT)
-# Integers wrap; arguments of formats are pointers, too.
+# Integers wrap around; arguments of formats may be pointers.
 LUA_RUNTIME_CFLAGS := -O2 -fno-unroll-loops -mllvm -inline-threshold=90 -fwrapv -Wno-int-conversion -Wno-unused-function
 
 .PHONY: lua-runtime
@@ -36,7 +36,7 @@ $(LUA_RUNTIME)/runtime.o: $(LUA_RUNTIME_SRC) $(LUA_RUNTIME)/struct.inc $(LUA_RUN
 		$(SOFTFLOAT_CFLAGS) \
 		-c -o $@ lib/lua-runtime/runtime.c
 
-# A release has it with it, so that building needs no clang for what is the same everywhere.
+# A release contains the image, which is the same on all machines, so that building needs no clang.
 ifneq ($(wildcard vendor/lua.image),)
 $(LUA_RUNTIME)/lua.image: vendor/lua.image
 	@mkdir -p $(@D)
@@ -49,7 +49,7 @@ $(LUA_RUNTIME)/lua.image: $(LUA_RUNTIME)/runtime.o lib/lua-runtime/digests.py
 LUA_RUNTIME_HERE = $(shell command -v $(COSY_CLANG) && command -v $(COSY_LLVM_CONFIG))
 endif
 
-# Built with the library where it can be; else the library says so when it is asked for.
+# Built with the library if clang is available; otherwise the library reports its absence on use.
 .PHONY: lua-runtime-if-here
 lua-runtime-if-here: $(if $(LUA_RUNTIME_HERE),$(LUA_RUNTIME)/lua.image)
 	$(if $(LUA_RUNTIME_HERE),,@echo "no clang here: the library gets no Lua for the confined engine\

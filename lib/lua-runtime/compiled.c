@@ -225,7 +225,7 @@ static inline struct at look(lua_State *L, long pc)
 }
 
 /*
- * The same, and L->top becomes the frame's end, for the collector and for values that are pushed.
+ * As above, and sets L->top to the frame's end, for the collector and for values that are pushed.
  */
 static inline struct at look_closed(lua_State *L, long pc)
 {
@@ -329,7 +329,7 @@ static long call_caught(void *unused, StkId func, long nargs, unsigned long nres
 	return COMPILED_DONE;
 }
 
-/* The same for a compiled function that has returned @status and is not finished. */
+/* As above, for a compiled function that has returned @status and is not finished. */
 static long go_on_caught(void *unused, StkId func, long status, unsigned long nresults,
 			 lua_State *L)
 {

@@ -18,7 +18,7 @@ static int compiled_can(lua_State *L, const TValue *func);
 /* As luaD_precall(): PCRC if the call is over, PCRLUA if the interpreter has to continue. */
 static int compiled_call(lua_State *L, StkId func, int nresults);
 
-/* The same for a tail call, which replaces the calling frame. */
+/* As above for a tail call, which replaces the calling frame. */
 static int compiled_tailcall(lua_State *L, StkId func);
 
 /* Was L->ci begun by a compiled function? */

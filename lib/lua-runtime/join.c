@@ -67,7 +67,7 @@ static long join_values(lua_State *L, StkId to, const TValue *from, const TValue
 
 /* -- string.format() --------------------------------------------------------------------------- */
 
-/* As much of a string or an integer as the format says, in as much room. */
+/* Writes a string or an integer, truncated or padded as the format's item says. */
 static bool join_padded(struct join *join, const struct format *f, const TValue *o)
 {
 	char *begin = join->to;
@@ -109,8 +109,8 @@ static bool join_number(struct join *join, const struct format *f, const TValue 
 }
 
 /*
- * The argument at @o, as the item at @s of the format says; returns what follows that, or NULL:
- * Lua has to do it.
+ * Writes the argument at @o as the format's item at @s says; returns what follows the item, or
+ * NULL: Lua has to do it.
  */
 static const char *join_item(struct join *join, const char *s, const TValue *o)
 {
@@ -131,7 +131,7 @@ static const char *join_item(struct join *join, const char *s, const TValue *o)
 	}
 }
 
-/* The format's text up to the next item, or its end; NULL: it does not fit. */
+/* Copies the format's text up to the next item, or its end; NULL: it does not fit. */
 static const char *join_plain(struct join *join, const char *s, const char *end)
 {
 	const char *next;
@@ -240,8 +240,8 @@ static bool join_match(lua_State *L, struct join *join, const TValue *by, unsign
 }
 
 /*
- * The pattern of the call of string.gsub() that Lua is about to do, which has a compiled form: so
- * for the string @text, unless another one is there by now.
+ * The compiled pattern for the string.gsub() that Lua is about to do. It was compiled for the
+ * string @text, which another string may have replaced by now.
  */
 static struct {
 	const char *text;
@@ -283,7 +283,7 @@ static bool gsub_find(MatchState *ms, struct gsub *g)
 	return true;
 }
 
-/* All replaced at once; 0: Lua has to do it. */
+/* Makes all replacements; 0: Lua has to do it. */
 static long replace_all(lua_State *L, StkId ra, unsigned long number, unsigned long what)
 {
 	const char *begin, *from, *last, *end;

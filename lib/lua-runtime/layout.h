@@ -170,8 +170,8 @@ struct runtime_exports {
 #define FOUND_CAPTURE_SIZE	16
 
 /*
- * The word that results' helpers get: the number of wanted results, or all, and the pattern's
- * properties.
+ * An argument of helpers that return matches: the number of wanted results, or all, and the
+ * pattern's properties.
  */
 #define FOUND_ALL		0xff	/* all: L->top becomes their end */
 #define FOUND_WANTED(what)	((what) & 0xff)

@@ -74,7 +74,7 @@ static void read_constant(lua_State *L, long i, struct runtime_constant *c)
 		move(L, IMAGE_BATCH_COPY_IN, at, c, sizeof(*c));
 }
 
-/* As find(), in the table that is not here. */
+/* As find(), in the process's table of constants. */
 static int const_index(lua_State *L)
 {
 	const char *name = luaL_checkstring(L, 2);
@@ -345,7 +345,7 @@ static const char *read_memory(lua_State *L, unsigned long address, long n)
 	return copy;
 }
 
-/* The same, with the copy in @room. */
+/* As above, with the copy in @room. */
 static const char *memory_piece(lua_State *L, unsigned long address, char *room, long n)
 {
 	if (runtime_in_arena(address, n))

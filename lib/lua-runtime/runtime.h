@@ -21,7 +21,10 @@
 #define RUNTIME_STOPPED	5	/* ended on request; the script may be called again */
 #define RUNTIME_BROKEN	6	/* an earlier call was ended in the middle of something */
 
-/* A constant, as the table `const` has it: what few scripts use many of is not in arenas. */
+/*
+ * A constant of the table `const`. The constants are not in arenas, because scripts use few of
+ * them.
+ */
 struct runtime_constant {
 	char name[64];
 	int64_t value;
@@ -33,8 +36,8 @@ struct runtime_constant {
 /**
  * struct runtime_io - one call of run(); in the arena
  * @call:    the script
- * @args:    for run()
- * @results: run()'s
+ * @args:    arguments of run()
+ * @results: results of run()
  * @failed:  0, as before the call, or RUNTIME_*
  */
 struct runtime_io {
@@ -53,9 +56,9 @@ struct runtime_io {
  * @state: Lua's state with the script; NULL: this call loads the script
  * @source: the script's text
  * @name: the script's name for messages, in Lua's form: "@file.lua"
- * @heap:    memory for Lua, @heap_size bytes: blocks, and then a map of these, a byte for each
- *           RUNTIME_BLOCK.  Below the offset @heap_low, and below the address @heap_map,
- *           nothing has been used so far
+ * @heap:    memory for Lua, @heap_size bytes: blocks, followed by their map with a byte for each
+ *           RUNTIME_BLOCK. Blocks below the offset @heap_low, and the map below the address
+ *           @heap_map, have not been used so far
  * @large:   for large buffers, outside the arena; or 0
  * @constants: @nconstants of struct runtime_constant, by name, and the texts of parts of util
  *           that are Lua: outside the arena, which the library util may copy from; without it

@@ -62,9 +62,9 @@ static long runtime_batch(long op, void *batch)
  * of a block that it frees, so blocks in use need no header.  Freed small blocks are kept in
  * lists by size, and merged only when memory runs out.
  *
- * The arena has memory only for what has been asked for.  The heap begins as blocks without
- * any, of falling sizes: one for each bit of its size.  Each gets memory from its end on, the
- * smallest that suffices first, so that large blocks are there when they are wanted.
+ * The arena has memory only where it was requested. The heap begins as blocks without memory, one
+ * for each bit of its size, in decreasing sizes. Memory for a block is requested from its end
+ * backwards, and first for the smallest block that suffices, so that large blocks stay available.
  */
 #define BLOCK	((unsigned long)RUNTIME_BLOCK)
 #define ORDERS	26
@@ -74,23 +74,23 @@ struct block {
 	struct block *next, **link;
 };
 
-/* Bytes by which it grows at least, if it can; and a quarter of what it has. */
+/* The heap grows by at least this many bytes if possible, and by a quarter of its size. */
 #define HEAP_STEP	(16UL << 10)
 
 static HOT struct {
 	char *from;
-	unsigned long has, size;	/* bytes with memory, and all */
-	unsigned long rest[ORDERS];	/* of the first block of an order: without memory so far */
-	unsigned char *order;	/* 1 + order of the free block that begins here; 0: none */
+	unsigned long has, size;	/* bytes of the heap that have memory, and all */
+	unsigned long rest[ORDERS];	/* bytes without memory in an order's first block */
+	unsigned char *order;	/* 1 + order of the free block that begins at this unit; 0: none */
 	struct block *small[SMALL_ORDERS], *free[ORDERS];
 	unsigned long arena, arena_size;
 	uint64_t memory[2];		/* bytes in use, and the most so far */
 	struct output *output;
-	unsigned long output_has;	/* of its text */
-	bool refused;			/* there was no memory for more */
+	unsigned long output_has;	/* bytes of the output's text that have memory */
+	bool refused;			/* more memory was refused */
 } heap;
 
-/* Memory for so much of the arena. */
+/* Requests memory for @size bytes at @p in the arena. */
 static bool runtime_use(void *from, unsigned long n)
 {
 	struct image_batch_use use = { (unsigned long)from, n };
@@ -124,7 +124,7 @@ static void block_merge(unsigned long at, unsigned int order)
 	for (; order < ORDERS - 1; order++) {
 		unsigned long buddy = at ^ BLOCK << order;
 
-		/* The heap's first blocks have none, and others' maps may have no memory. */
+		/* The heap's first blocks have no memory, and neither may their part of the map. */
 		if (buddy + (BLOCK << order) > heap.size ||
 		    heap.order[buddy / BLOCK] != order + 1)
 			break;
@@ -171,7 +171,7 @@ static unsigned int order_of(unsigned long size)
 	return order;
 }
 
-/* Memory for the map of free blocks of the first block of @order, which has none. */
+/* Requests memory for the map of free blocks in the first block of @order. */
 static bool map_grow(unsigned long at, unsigned int order)
 {
 	if (!runtime_use(heap.order + at / BLOCK, 1UL << order))
@@ -181,7 +181,7 @@ static bool map_grow(unsigned long at, unsigned int order)
 	return true;
 }
 
-/* Memory for the last @size bytes of the first block of @order that have none. */
+/* Requests memory for the last @size bytes without memory of the first block of @order. */
 static bool heap_take(unsigned int order, unsigned long size)
 {
 	unsigned long block = BLOCK << order, from = heap.size & ~(2 * block - 1);
@@ -199,7 +199,7 @@ static bool heap_take(unsigned int order, unsigned long size)
 	return true;
 }
 
-/* The smallest of the first blocks, of @from or more, that has room for one of @order. */
+/* The smallest of the first blocks, of order @from or more, that has room for a block of @order. */
 static unsigned int find_rest(unsigned int from, unsigned int order)
 {
 	while (from < ORDERS && heap.rest[from] < BLOCK << order)
@@ -207,7 +207,7 @@ static unsigned int find_rest(unsigned int from, unsigned int order)
 	return from;
 }
 
-/* For a block of @order.  False: there is no memory for it. */
+/* Requests memory for a block of @order. False: there is none. */
 static __attribute__((noinline)) bool heap_grow(unsigned int order)
 {
 	unsigned int step = order_of(HEAP_STEP), block = find_rest(order < step ? step : order, order);
@@ -281,13 +281,13 @@ static void runtime_heap(struct runtime_call *call)
 		heap.rest[order] = heap.size & BLOCK << order;
 }
 
-/* Output, which may need more of its text than it has had so far. */
+/* Output may need memory for more of its text. */
 static void runtime_print(const char *text, unsigned long n)
 {
 	struct output *output = heap.output;
 	unsigned long end = output->len + n;
 
-	/* Where it is cut there is room for the text that says so. */
+	/* Where output is cut off, there is room for the text that says so. */
 	if (end > OUTPUT_LEN - sizeof(OUTPUT_CUT))
 		end = OUTPUT_LEN;
 	if (end > heap.output_has) {

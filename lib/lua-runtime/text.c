@@ -342,9 +342,9 @@ static long compiled_tostring(lua_State *L, StkId ra)
 }
 
 /*
- * Converts the case of the letters among eight characters, 26 letters from @first on.  To the low
- * seven bits of each a number is added, with which the sum reaches the eighth bit from the first
- * letter on, and one with which it does after the last letter.
+ * Converts the case of the letters among eight characters; @first is the first of the 26 letters
+ * to convert. Two sums of each character's low seven bits are compared: one reaches the eighth
+ * bit from the first letter on, the other only after the last letter.
  */
 static inline unsigned long change_case(unsigned long word, unsigned char first)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What Berkeley SoftFloat wants to know of its platform: it is part of one C file. */
+/* The platform's parameters for Berkeley SoftFloat, which is compiled as part of one C file. */
 #ifndef LUA_RUNTIME_SOFTFLOAT_PLATFORM_H
 #define LUA_RUNTIME_SOFTFLOAT_PLATFORM_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The parts of Berkeley SoftFloat that Lua's numbers take, for a file that includes this. */
+/* The parts of Berkeley SoftFloat that Lua's numbers need, to be included in a C file. */
 #define SOFTFLOAT_FAST_INT64
 #define SOFTFLOAT_FAST_DIV32TO16
 #define SOFTFLOAT_FAST_DIV64TO32
@@ -10,13 +10,13 @@
 
 #include "platform.h"
 
-/* Static, as whatever an image has: before the header declares them. */
+/* SoftFloat's variables, made static, before its header declares them. */
 static uint_fast8_t softfloat_roundingMode, softfloat_detectTininess = 1;
 static uint_fast8_t softfloat_exceptionFlags, extF80_roundingPrecision = 80;
 
 #include "softfloat_types.h"
 
-/* Each once, however often it is called. */
+/* Not inlined, so that the image has one copy of each. */
 #define ONCE	static __attribute__((noinline))
 ONCE float64_t f64_add(float64_t a, float64_t b);
 ONCE float64_t f64_sub(float64_t a, float64_t b);
