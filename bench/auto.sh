@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# usage: auto.sh BUILD DIRECTORY: a program, its trace, and the patch that cosy-cc --auto
-# makes of both.  The trace is of few records, what is measured has a hundred times as many.
+# usage: auto.sh BUILD DIRECTORY: a program, its trace, and the patch that cosy-cc --auto makes from
+# both. The trace has few records; the measured run has a hundred times as many.
 set -eu
 
 build=$(readlink -f "$1")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See bpf_netfilter.h.  What this machine's headers may be too old for is here in numbers. */
+/* See bpf_netfilter.h. Constants that this machine's headers may lack are written as numbers. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/netfilter.h>
@@ -15,7 +15,7 @@
 
 static int program = -1, link_fd = -1;
 
-/* BPF_LINK_CREATE's part of union bpf_attr. */
+/* The part of union bpf_attr for BPF_LINK_CREATE. */
 struct link_create {
 	uint32_t program, target, attach_type, flags;
 	struct {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-# Measuring programs, and the targets that run them in a guest on 6.1.
+# Benchmark programs, and the targets that run them in a guest on 6.1.
 
 BENCH_COMMON := $(BUILD)/measure/measure.o $(BUILD)/measure/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
@@ -34,7 +34,7 @@ $(BUILD)/bench/frames $(BUILD)/bench/looks: private LIB_LIBS += -luring
 $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
 $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
 
-# Compounds: compiled by cosy-cc, as is what is measured next to them.
+# Compounds: compiled by cosy-cc, as are the plain loops they are compared with.
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Imeasure -MMD -MP
 BENCH_COSY_LIBS := -L$(BUILD) -lcosy
 
@@ -77,7 +77,7 @@ $(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS) -luring
 
-# Plain C on the confined engine: counted in a process, one instruction at a time.
+# Plain C on the confined engine: counted in a process by single-stepping.
 $(BUILD)/bench/kernels_plain.o: bench/kernels.c bench/kernels.def bench/kernels.h
 	$(call say,CC)
 	@mkdir -p $(@D)
@@ -100,8 +100,8 @@ $(BUILD)/bench/confined_c: $(addprefix $(BUILD)/bench/,confined_c.o kernels_plai
 bench-confined-c-icount: $(BUILD)/bench/confined_c
 	bench/confined_c.py -o $(BUILD)/bench/confined-c-icount.json
 
-# FILTER=container: all of it under that profile, see tests/seccomp.py; THREADS=3: next
-# to so many others.
+# FILTER=container: everything under that seccomp profile, see tests/seccomp.py. THREADS=3: with
+# this many other threads.
 FILTER ?=
 THREADS ?=
 INNER = bench/inner.py -k $(KREL) $(FILTER:%=--filter %) $(THREADS:%=--threads %)
@@ -123,7 +123,7 @@ bench-compound: $(BENCH_COMPOUND) module
 bench-compound-icount: $(BENCH_COMPOUND) module
 	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
 
-# What cosy-cc --auto finds in a program that reads records of a database.
+# The marks that cosy-cc --auto finds in a program that reads database records.
 .PHONY: bench-auto-icount
 bench-auto-icount: $(BUILD)/cosy-cc consolidate module
 	COSY_METER="vm/guest -k $(KREL) -m --icount --" bench/auto.sh $(BUILD) $(BUILD)/bench/auto
@@ -152,8 +152,8 @@ bench-udp: $(BUILD)/bench/udp module
 bench-udp-icount: $(BUILD)/bench/udp module
 	bench/udp.py -k $(KREL) --clock icount -o $(BUILD)/bench/udp-icount.json
 
-# What scripts cost on this machine, where it loads no module: modelled, by instructions
-# that are counted in a guest, once.
+# The cost of scripts on this machine, which cannot load the module: modelled from instructions
+# counted once in a guest.
 .PHONY: model
 $(BUILD)/bench/udp-icount.json:
 	$(MAKE) bench-udp-icount
@@ -161,7 +161,7 @@ $(BUILD)/bench/udp-icount.json:
 model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 	bench/model.py --icount $(BUILD)/bench/udp-icount.json -o $(BUILD)/bench/model.json
 
-# The tables of docs/figures.md and the README's picture: counted anew, and modelled.
+# The tables of docs/figures.md and the README's picture: counted again, and modelled.
 # FIGURES='frames lua': only these subjects.
 FIGURES ?= requests calls frames compounds lua everyone files
 BENCH_OF_requests := udp
@@ -179,7 +179,7 @@ figures: $(foreach subject,$(FIGURES),bench-$(BENCH_OF_$(subject))-icount)
 	bench/figures.py --data docs/figures.json --page docs/figures.md --picture docs/figures.svg \
 		$(foreach subject,$(FIGURES),--$(subject) $(call RESULT_OF,$(subject)))
 
-# Writes the page and the picture again, from the figures that are there.
+# Regenerates the page and the picture from the stored figures.
 figures-page:
 	bench/figures.py --data docs/figures.json --page docs/figures.md --picture docs/figures.svg
 
@@ -192,7 +192,7 @@ $(BENCH_APPS): bench-%: % module
 $(BENCH_APPS:=-icount): bench-%-icount: % module
 	bench/programs.py $* -k $(KREL) --icount -o $(BUILD)/bench/$*-icount.json
 
-# Programs as Debian has them and patched: apps/.
+# Debian's programs, plain and patched: apps/.
 PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/looks $(BUILD)/bench/nsd
 .PHONY: bench-programs bench-programs-icount
 bench-programs: $(PROGRAMS_NEED)
@@ -203,7 +203,7 @@ bench-programs-icount: $(PROGRAMS_NEED)
 	tools/deps programs
 	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json $(BENCH_ARGS)
 
-# What those pay who may open nothing but the confined engine's device.
+# Costs for users who may open only the confined engine's device.
 EVERYONE_WALKS := $(foreach package,coreutils findutils,\
 	$(WALKS)/$(package)-plain.done $(WALKS)/$(package)-ahead.done)
 .PHONY: bench-everyone bench-everyone-icount
@@ -216,7 +216,7 @@ bench-everyone:
 bench-everyone-icount:
 	bench/everyone.py -k $(KREL) --icount -o $(BUILD)/bench/everyone-icount.json $(BENCH_ARGS)
 
-# NSD alone; next to its AF_XDP mode, which no stable suite has.
+# NSD alone, and its AF_XDP mode, which no stable suite has.
 .PHONY: bench-nsd bench-nsd-icount
 bench-nsd bench-nsd-icount: nsd nsd-newest module $(BUILD)/libsyscript.so $(BUILD)/bench/nsd
 bench-nsd:
@@ -225,7 +225,7 @@ bench-nsd:
 bench-nsd-icount:
 	bench/queries.py -k $(KREL) --icount -o $(BUILD)/bench/nsd-icount.json
 
-# Programs for subsystems: ours, and eBPF's, whose maps are described by BTF (-g).
+# Programs for subsystems: ours, and eBPF ones, whose maps BTF describes (-g).
 HOOK_PROGRAMS := $(patsubst bench/hooks/%.c,$(BUILD)/bench/programs/%.o,$(wildcard bench/hooks/*.c))
 $(HOOK_PROGRAMS): $(BUILD)/bench/programs/%.o: bench/hooks/%.c bench/hooks/bpf.h $(BUILD)/deps/clang \
 		$(BUILD)/include/linux/syscript_netfilter.h $(BUILD)/include/linux/syscript_table.h
@@ -243,17 +243,17 @@ bench-hooks:
 bench-hooks-icount:
 	bench/hooks.py -k $(KREL) --icount -o $(BUILD)/bench/hooks-icount.json
 
-# The examples' filter, as what it is for: examples/netfilter/sources.
+# The example filter doing its job: examples/netfilter/sources.
 .PHONY: bench-flood
 bench-flood: $(BUILD)/bench/flood $(BUILD)/tests/programs/sources.o $(BUILD)/syscript module
 	bench/flood.py -k $(KREL) -o $(BUILD)/bench/flood.json
 
-# The engine next to the distribution's luajit, without system calls.
+# The engine compared with the distribution's luajit, without system calls.
 .PHONY: bench-language
 bench-language: cli
 	bench/language.py -o $(BUILD)/bench/language.json
 
-# Work on text, next to the distribution's lua5.1 and luajit.
+# Text processing, compared with the distribution's lua5.1 and luajit.
 .PHONY: bench-text
 bench-text: cli lua-runtime module
 	bench/text.py -k $(KREL) -o $(BUILD)/bench/text.json

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What inner loops of applications cost plainly and as compounds: those of
- * compound_apps.c.
+ * Measures inner loops of applications (compound_apps.c), plain and as compounds.
  *
  * usage: compound ROUNDS
  *        compound APP plain|compound COUNT
@@ -67,7 +66,7 @@ static void put(int fd, const void *data, size_t len)
 		measure_die("write: %m");
 }
 
-/* A record in 16 holds what is looked for. */
+/* One record in 16 contains the value searched for. */
 static void make_database(void)
 {
 	app->database = make_file("database");
@@ -149,7 +148,7 @@ static uint64_t sample_plain(void *of, uint64_t count)
 	return timed((size_t)of, PLAIN, count, &result);
 }
 
-/* Both ways come to the same. */
+/* Both variants must give the same results. */
 static void check(size_t which)
 {
 	long results[WAYS];

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure compounds next to the same source run plainly, and next to scripts.
+"""Measure compounds, compared with the same source compiled plainly and with scripts.
 
-A ratio is the compound over the plain loop, of the same round; all rounds of a
-program are of one boot.  With --icount the guest counts instructions instead of
-time: these are the figures that decide.
+A ratio compares the compound with the plain loop of the same round; all rounds of a program are
+made in one boot. With --icount the guest counts instructions instead of time: these figures decide.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import results
 
 
 class Bound(NamedTuple):
-    """What a ratio has to reach, and should reach."""
+    """The upper bound of a ratio, and its target."""
 
     at_most: float
     aim: float
@@ -34,7 +33,7 @@ BOUNDS = {
     "udp_over_mmsg": Bound(0.92, 0.85),
     "db_app": Bound(0.70, 0.50),
 }
-# Of bench/inner and of bench/compound, under names of their own.
+# Probes of bench/inner and of bench/compound, by their names here.
 INNER = {
     "inner.getppid": "getppid",
     "inner.lseek": "lseek",
@@ -44,7 +43,7 @@ INNER = {
     "inner.recv_eagain": "recvfrom_eagain",
 }
 APPS = {"open_read_close": "open_read_close", "db_app": "database"}
-# Of bench/udp, a step of which is a batch of requests: the ways to serve one.
+# The servers of bench/udp; a step is a batch of requests.
 UDP = {
     "epoll_mmsg": "plain",
     "io_uring": "io_uring",
@@ -60,7 +59,7 @@ def ratios(rounds: list[dict], name: str, way: str, plain: str) -> dict[str, Any
 
 
 def summed(rounds: list[dict], ways: dict[str, str]) -> dict[str, Any]:
-    """For each loop its cost in each way, and the ratio to plain; @ways: names of the ways."""
+    """For each loop its cost in each variant, and the ratio to plain; @ways maps names."""
     plain, *others = ways
     return {
         name: {ways[way]: results.summary([r[name][way] for r in rounds]) for way in ways}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See compound_apps.h.  APPS names the table: app_plain or app_compound. */
+/* The loops of compound_apps.h. APPS names the table: app_plain or app_compound. */
 #include <cosy.h>
 #include <dirent.h>
 #include <errno.h>
@@ -117,7 +117,7 @@ COSY_FUNCTION static long loop_database(struct app *shared, long count)
 	return changed;
 }
 
-/* The same records in their order, none of them changed, over and over. */
+/* Reads the same records repeatedly, in order, and changes none. */
 COSY_FUNCTION static long loop_database_sequential(struct app *shared, long count)
 {
 	struct app *app = COSY_SHARED(shared);

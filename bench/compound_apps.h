@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The inner loops of applications, as bench/compound measures them.  Their source
- * is compiled twice: plainly, and by cosy-cc with all of it as compounds.
+ * The inner loops of applications, as bench/compound measures them. Their source is compiled twice:
+ * plainly, and by cosy-cc with each loop as a compound.
  */
 #ifndef COMPOUND_APPS_H
 #define COMPOUND_APPS_H
@@ -13,11 +13,11 @@
 #define APP_NAMES	64
 #define APP_DEPTH	8
 
-/* The database: a file of records, a page of which may be read at once. */
+/* The database: a file of records, which can be read a page at a time. */
 #define DB_RECORD	128
 #define DB_RECORDS	8192
 
-/* What the loops work on; in the shared buffer. */
+/* Data of the loops, in the shared buffer. */
 struct app {
 	char file[APP_NAME], tree[APP_NAME], text[APP_NAME];
 	char pattern[APP_NAME];
@@ -27,10 +27,7 @@ struct app {
 	char entries[APP_DEPTH][APP_PAGE];
 };
 
-/*
- * Each takes @count steps and returns what they came to, which does not depend on
- * how they are run; or -errno.
- */
+/* Each makes @count steps and returns a result that does not depend on how it runs, or -errno. */
 typedef long app_loop(struct app *app, long count);
 
 /* In the order of compound_apps.def. */

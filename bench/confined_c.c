@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * How many instructions the kernels of kernels.c take, by gcc -O2 and as compounds on
- * the confined engine, whose code is the same in a process as in the kernel.
+ * Counts instructions of the compute kernels in kernels.c, compiled by gcc -O2 and as compounds on
+ * the confined engine, whose machine code is the same in a process and in the kernel.
  *
  * usage: confined_c [KERNEL...]
  *
- * Each goes one instruction at a time, by the processor's trap flag, for one step and then
- * for two: the difference has neither the call of the compound nor what comes before it.
- * It is exact but for looks at the clock, where fuel runs out: these vary by hundreds of
- * instructions.  What both ways have written is compared.  Writes JSON.
+ * Each is single-stepped, by the processor's trap flag, for one iteration and then for two: the
+ * difference excludes the call of the compound and everything before it. It is exact except for
+ * polls of the clock when fuel runs out, which vary by hundreds of instructions. The outputs of
+ * both variants are compared. Writes JSON.
  */
 #include <cosy.h>
 #include <signal.h>
@@ -47,7 +47,9 @@ static uint64_t next(void)
 	return data->seed >> 33;
 }
 
-/* @size bytes of texts that @piece writes, cut off at the end; returns where the last began. */
+/*
+ * Fills @size bytes with texts from @piece, truncated at the end; returns where the last one began.
+ */
 static size_t fill(unsigned char *to, size_t size, void (*piece)(char *text))
 {
 	size_t at = 0, last = 0, n;
@@ -169,7 +171,7 @@ static size_t longest_match(const unsigned char *p, size_t left, size_t back, si
 	return best;
 }
 
-/* The prose as an LZ4 block, as far as it has room. */
+/* The prose as an LZ4 block, as much as fits. */
 static void make_packed(void)
 {
 	const unsigned char *p = data->prose, *end = p + KERNEL_TEXT, *literals = p;
@@ -222,7 +224,7 @@ static void make_data(void)
 	data->seed = 42;
 	strcpy(data->pattern, "match");
 	fill(data->prose, KERNEL_TEXT, prose_piece);
-	/* A character that was cut off would end the loop. */
+	/* A truncated character would end the loop. */
 	last = fill(data->utf8, KERNEL_TEXT, utf8_piece);
 	memset(data->utf8 + last, '.', KERNEL_TEXT - last);
 	fill(data->json, KERNEL_TEXT, json_piece);
@@ -246,7 +248,7 @@ static struct {
 	greg_t last;
 } seen;
 
-/* What repeats itself by a prefix is one instruction, however many steps it takes. */
+/* An instruction with a rep prefix counts once, however many steps it takes. */
 static void step(int signal, siginfo_t *info, void *context)
 {
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -263,7 +265,7 @@ static uint64_t count(size_t which, enum way way, long steps)
 {
 	kernel_loop *loop = loop_of(which, way);
 
-	/* Registers the compound, and again, since the engine's clock is a thread. */
+	/* Registers the compound; the second call, because the engine's clock is a thread. */
 	loop(data, 1);
 	loop(data, 1);
 	seen.steps = 0;
@@ -285,7 +287,7 @@ static void catch_steps(void)
 		measure_die("signals: %m");
 }
 
-/* Both ways come to the same, and write the same. */
+/* Both variants must return and write the same. */
 static void check(size_t which)
 {
 	static struct kernel_data written[WAYS], before;

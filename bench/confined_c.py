@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Count the instructions of plain C on the confined engine, over those of gcc -O2.
+"""Count the instructions of plain C on the confined engine, relative to gcc -O2.
 
-In this machine's user space, where generated code is the same as in the kernel: the
-program counts single steps.
+Runs in user space, where the generated code is the same as in the kernel: the program counts single
+steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import results
 
 
 class Bound(NamedTuple):
-    """What a ratio has to reach, and should reach."""
+    """The upper bound of a ratio, and its target."""
 
     at_most: float
     aim: float

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The library's functions for connections compared with loops of plain calls: what it takes
- * to accept those that wait, and to receive from those that have something.
+ * The library's functions for connections compared with loops of plain calls: accepting pending
+ * connections, and receiving from readable ones.
  *
  * usage: connections ROUNDS [PROBE]
  *
  * Writes JSON: in each round every probe once, or the one named, in ns per connection.
- * It is between marks for `make profile-icount`, from the first round that is shown on.
+ * A single probe runs between marks for `make profile-icount`, after the warm-up.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,12 +30,12 @@
 #define ROOM		1024
 #define LEN		40		/* bytes of a request */
 #define STEPS		10		/* in a sample */
-#define WARM_UP		30		/* rounds: compiled by then */
+#define WARM_UP		30		/* rounds until everything is compiled */
 
 static struct sockaddr_in address;
 static int listener, listener_epoll, epoll;
 static int clients[BATCH], servers[BATCH];	/* the two ends */
-static int askers[BATCH], asked[BATCH];		/* of those that stay */
+static int askers[BATCH], asked[BATCH];		/* of connections that stay open */
 static struct epoll_event events[BATCH];
 static char bufs[BATCH][ROOM];
 static int lens[BATCH];
@@ -68,7 +68,7 @@ static void close_all(void)
 	const struct linger reset = { .l_onoff = 1 };
 
 	for (int i = 0; i < BATCH; i++) {
-		/* Without a TIME_WAIT that would fill the table of ports. */
+		/* Avoids TIME_WAIT states, which would exhaust the ports. */
 		setsockopt(clients[i], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		close(clients[i]);
 		close(servers[i]);
@@ -178,7 +178,7 @@ static uint64_t step(const struct probe *probe, int shown)
 	return took;
 }
 
-/* @n of the probes, from @first on. */
+/* Runs @n of the probes, from @first on. */
 static void measure_round(const struct probe *first, unsigned int n, unsigned int round,
 			  int shown)
 {
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
 
 	if (!rounds)
 		measure_die("usage: connections ROUNDS [PROBE]");
-	/* In the kernel or not at all. */
+	/* In the kernel, or fail. */
 	setenv("SYSCRIPT_BACKEND", "kernel", 1);
 	measure_pin(CPU);
 	open_sockets();

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Measure the library's functions for connections in a guest, compared with plain calls.
 
-A sample is a ratio within one round; all rounds are of one boot.
+A sample is a ratio within one round; all rounds are made in one boot.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import results
 
-# What is compared with what: of 16 connections each.
+# For each probe the plain one to compare with: 16 connections each.
 PLAIN = {
     "accept": "epoll_wait, accept4 until there are no more",
     "recv": "epoll_wait, recv from each",

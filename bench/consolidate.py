@@ -16,12 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = ROOT / "build" / "consolidate"
-# Seconds that a million lines may take.
+# Upper bound: seconds for a million lines.
 AT_MOST = 60.0
 
 
 def calls(chance: random.Random) -> Iterator[tuple[int, str, int | str]]:
-    """Directories listed with their files, files searched for and read; three processes."""
+    """Three processes: list directories with their files, search for files, read files."""
     count = 0
     while True:
         pid, count = chance.choice((100, 101, 102)), count + 1
@@ -63,7 +63,7 @@ def main() -> int:
         start = time.monotonic()
         done = subprocess.run([COMMAND, "report", path], check=False)
         elapsed = time.monotonic() - start
-    # What a machine that is busy with other things does not change.
+    # CPU time does not depend on the machine's load.
     took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     print(f"\n{args.lines} lines, {size:.0f} MB: {took:.1f} s of CPU time, {elapsed:.1f} s")
     if done.returncode:

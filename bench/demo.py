@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """What `make demo` shows, in two guests that count instructions, side by side.
 
-memcached's ways to serve GETs over UDP, and du and ls on 20,000 files as this machine has
-them and reading ahead (apps/fts); a table and a plot of each, in instructions and in
-modelled time. Every reply, and every line of output, is compared.
+memcached's modes of serving GETs over UDP; du and ls on 20,000 files, plain and reading ahead
+(apps/fts). A table and a plot of each, in instructions and in modelled time. Every reply, and every
+line of output, is compared.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ FILES = {
     "du": walks.Case(["du", "-s", "flat"]),
     "ls": walks.Case(["ls", "-lR", "flat"]),
 }
-# ns for an instruction and for a mode switch beyond its instructions: fitted to plain loops
-# over UDP on a Xeon of 2023, and right within 1.1 % for loops that they were not fitted to.
+# ns per instruction, and per mode switch in addition to its instructions: fitted to plain loops
+# over UDP on a Xeon of 2023, and within 1.1 % for loops that they were not fitted to.
 INSTRUCTION, SWITCH = 0.33, 455
 EVENTS = Path("/sys/kernel/tracing/events")
-# getxattr and lgetxattr: a batch answers for them only while no tool counts, for whoever
-# watches a process's calls is to see them.
+# getxattr and lgetxattr: a batch replaces them only while no observer counts calls, because an
+# observer of the process must see them.
 ATTRIBUTES = {191, 192}
 
 
@@ -52,7 +52,7 @@ ATTRIBUTES = {191, 192}
 def memcached(seccomp: bool) -> dict[str, Any]:
     parser = argparse.ArgumentParser()
     rounds.add_options(parser)
-    # All else is as the bench has it.
+    # Other options have the bench's defaults.
     given = argparse.Namespace(
         modes=[mode for mode in MODES if not (seccomp and mode == "frames")],
         sizes=[SIZE],
@@ -65,8 +65,7 @@ def memcached(seccomp: bool) -> dict[str, Any]:
 
 
 def count_switches(way: str, path: Path, case: walks.Case) -> int:
-    """The system calls that a process enters, as the kernel counts them: not a script's,
-    between its begin and its end."""
+    """System calls that the kernel counts for a process, without those that its scripts make."""
     if not EVENTS.exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", EVENTS.parent], check=True)
     triggers = {
@@ -85,7 +84,7 @@ def count_switches(way: str, path: Path, case: walks.Case) -> int:
 
 
 def files(_seccomp: bool) -> dict[str, Any]:
-    """Whole processes: as this machine has them, and patched."""
+    """Whole processes, plain and patched."""
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         os.chdir(directory)
@@ -113,7 +112,7 @@ PARTS = {"memcached": memcached, "files": files}
 
 
 def in_guests(kernel: str, seccomp: bool) -> dict[str, Any]:
-    """A guest for each part: one that counts instructions has a single CPU."""
+    """One guest per part: a guest that counts instructions has a single CPU."""
     options = ["-k", kernel, "--icount", "--cpus", "1", "--timeout", "1800"]
     parts = ["memcached"] if seccomp else [*PARTS]
 
@@ -131,7 +130,7 @@ def in_guests(kernel: str, seccomp: bool) -> dict[str, Any]:
 
 
 class Bar(NamedTuple):
-    """A way, with its instructions and mode switches."""
+    """A mode, with its instructions and mode switches."""
 
     name: str
     instructions: float
@@ -183,7 +182,7 @@ COLOURS = {"instructions": "#3b6fb6", "modelled time": "#d98a2b"}
 
 
 def picture(title: str, bars: list[Bar], base_of: list[Bar]) -> str:
-    """Two bars for each way, relative to the one that it is compared with."""
+    """Two bars for each mode, relative to its base."""
     width, height = LABELS + FULL + 70, TOP + ROW * len(bars) + 34
     note = (
         f"Linux 6.1, counted; modelled time: {INSTRUCTION} ns an instruction,"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a user who may open nothing but the confined engine's device pays for scripts: to
- * register one, to keep one, and to call one by a queue.  For bench/everyone.py, which
- * starts it as such a user.
+ * The cost of scripts for a user who may open only the confined engine's device: registering one,
+ * keeping one, and calling one through a queue. bench/everyone.py starts it as such a user.
  *
  * usage: everyone ROUNDS SCRIPT MEMORY
  *
- * MEMORY is the memory.current of its control group.  Writes JSON: of each registration of
- * SCRIPT but the first the ns; the scripts that were open at once, which have been called;
- * the bytes of each; the ns of requests of a queue that is filled and emptied, next to
- * those of calls of the same script, and of the plain system calls; and the ns of requests that
- * sleep for 20 ms, with a thread for each.
+ * MEMORY is the memory.current file of its control group. Writes JSON: the ns of each registration
+ * of SCRIPT except the first; the number of scripts open at once, which have been called; the bytes
+ * of each; the ns of requests of a queue that is filled and emptied, of calls of the same script,
+ * and of the plain system calls; and the ns of requests that sleep for 20 ms, with a thread for
+ * each.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,7 +142,7 @@ static double sample_calls(int fd, const struct syscript_request *request)
 	return (double)(measure_now() - since) / REQUESTS;
 }
 
-/* Fills it and empties it, again and again. */
+/* Repeatedly fills and empties the queue. */
 static double sample_queue(struct syscript_queue *queue, const struct syscript_request *request)
 {
 	static struct syscript_request requests[SYSCRIPT_QUEUE_ENTRIES];
@@ -196,7 +195,7 @@ static void measure_queue(const char *name, const char *text,
 	syscript_close(fd);
 }
 
-/* Sleeps of 20 ms take as long as one, wherever the scripts run. */
+/* Concurrent sleeps of 20 ms take as long as one, wherever the scripts run. */
 static void measure_sleeps(void)
 {
 	static const char text[] = "function run() return syscall.poll(0, 0, 20) end";

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Count what scripts cost a user who may open nothing but the confined engine's device.
+"""Count the cost of scripts for a user who may open only the confined engine's device.
 
-User 1000, who is in no group.  Whole processes, from exec() to exit(): hello; patched du, find,
-ls -l and chmod on 20,000 files, next to the same programs without a patch; du and ls on trees
-that are too small for the patch to pay, or just large enough; a scanner that reads 20,000
-files.  In a process that goes on: a registration of a script of 51 lines, the memory of a
-script that has been called, and requests of a queue, empty or open, read, close.  Frames of
-devices in namespaces of the user's own, next to recvmmsg(2) and sendmmsg(2): a GET of 64 bytes,
-by a script and by memcached, and a query to NSD: these two parts only if they are asked for
-(make memcached nsd; make bench-everyone-icount BENCH_ARGS='--only servers nsd').
+Runs as user 1000, who is in no group. Whole processes, from exec() to exit(): hello; patched du,
+find, ls -l and chmod on 20,000 files, compared with the unpatched programs; du and ls on trees just
+too small for the patch to pay, or just large enough; a scanner that reads 20,000 files. In a
+running process: registering a script of 51 lines, the memory of a script that has been called, and
+requests of a queue, empty ones and open-read-close. Frames of devices in the user's own namespaces,
+compared with recvmmsg(2) and sendmmsg(2): a GET of 64 bytes, by a script and by memcached, and a
+query to NSD; these two parts only on request (make memcached nsd; make bench-everyone-icount
+BENCH_ARGS='--only servers nsd').
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 import everyone_parts
 import results
 
-# What each key has to reach: thousands of instructions, KiB, ms, or over what it is compared with
-# (a request of a queue on 7.2: 0.65 of a call).
+# Upper bounds: thousands of instructions, KiB, ms, or a ratio (a request of a queue on 7.2: 0.65 of
+# a call).
 BOUNDS = {
     "hello": 6000.0,
     "register": 350.0,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The parts of bench/everyone.py, in the guest, as root, who becomes the user.
+"""The parts of bench/everyone.py, run in the guest by root, who switches to the user.
 
-A part returns for each of its keys a figure of each round: thousands of instructions, or one
-thing over the other.
+For each of its keys, a part returns a figure per round: thousands of instructions, or a ratio.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ Samples = dict[str, list[float]]
 
 USER = 1000
 AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
-# Namespaces of the user's own, without becoming root there.  One process has a script for each
-# wire: more than a server has; and it goes before what it measures.
+# The user's own namespaces, without becoming root there. One process has a script for each wire,
+# more than any server has; it exits before what it measures.
 IN_NAMESPACES = [
     *("prlimit", "--memlock=67108864:67108864", "--rtprio=1:1", *AS_USER),
     *("unshare", "-Un", "--map-current-user", "--keep-caps"),
 ]
 TUN = Path("/dev/net/tun")
 PROGRAMS = ("du", "find", "ls_l", "chmod")
-# Commands on trees of so many files, in directories of so many: fewer than the patch waits
-# for, and few more.
+# Trees of this many files in directories of this many: just fewer than the patch's threshold, and
+# just more.
 SMALL = {
     f"{command[0]}_{files}_by_{each}": (command, files, each)
     for command, trees in (
@@ -40,7 +39,7 @@ SMALL = {
     )
     for files, each in trees
 }
-# The guest has the repository over a network file system, where opening a program takes longer
+# The guest sees the repository through a network file system, where opening a program takes longer
 # than on a disk.
 PLACE = Path("/dev/shm/everyone")
 TREES = Path("/dev/shm/trees")
@@ -65,7 +64,7 @@ def copy_programs() -> None:
 
 
 def as_user(command: list[str], where: Path) -> float:
-    """What it takes, in thousands of instructions."""
+    """A command's cost, in thousands of instructions."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(PLACE), "LC_ALL": "C"}
     begin = walks.cpu_time()
     subprocess.run(
@@ -80,7 +79,7 @@ def whole(command: list[str], where: Path = TREES) -> float:
 
 
 def compared(ways: list[list[str]], rounds: int) -> list[float]:
-    """The second command over the first; the first round, with empty caches, does not count."""
+    """Ratio of the second command to the first; the first round, with cold caches, is excluded."""
     rows = [[whole(way) for way in ways] for _ in range(rounds + 1)][1:]
     return [row[1] / row[0] for row in rows]
 
@@ -91,7 +90,7 @@ def patched(command: list[str], rounds: int) -> list[float]:
 
 
 def make_tree(name: str, files: int, each: int) -> None:
-    """Of the user, as chmod wants it."""
+    """Owned by the user, as chmod requires."""
     for number in range(files // each):
         walks.files(TREES / name / str(number), each)
     subprocess.run(["chown", "-R", str(USER), TREES / name], check=True)
@@ -114,7 +113,7 @@ def programs(rounds: int) -> Samples:
 
 
 def small(rounds: int) -> Samples:
-    """Short processes: what others do meanwhile counts for more."""
+    """Short processes, for which noise matters more."""
     found = {}
     for name, (command, files, each) in SMALL.items():
         make_tree(name, files, each)
@@ -163,7 +162,7 @@ def make_tun() -> None:
 
 
 def servers(rounds: int) -> Samples:
-    """Frames over recvmmsg(2) and sendmmsg(2)."""
+    """Ratios of frames to recvmmsg(2) and sendmmsg(2)."""
     make_tun()
     rows = in_namespaces("build/bench/frames", rounds, STEPS, "mmsg,frames,taken,nothing")
     names = {f"frames_{wire}": (wire, "frames") for wire in ("memcached", "device", "veth")}

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Write the tables of docs/figures.md, and draw the README's picture.
 
-A figure that is typed into a page goes stale, and two pages have two values of it.  So pages
-link to one page of tables, which is generated from docs/figures.json: of each subject the
-tables, the command, the kernel and the commit of one run.  Results of benches replace a
-subject's entry whole; the page and the picture are always written from the file.
+A figure typed into a page goes stale, and two pages soon give two values of it. So pages link to
+one page of tables, generated from docs/figures.json: for each subject the tables, the command, the
+kernel and the commit of one run. A bench's results replace a subject's whole entry; the page and
+the picture are always generated from the file.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ CALLS = {
 
 
 class FiguresError(Exception):
-    """A table that cannot be written."""
+    """The table cannot be written; the text says why."""
 
 
 def requests(result: Json) -> Json:
-    """The tables of a result of bench/model.py."""
+    """Tables from a result of bench/model.py."""
     if not result["holds"]:
         raise FiguresError("the model does not hold on this machine: try when it is not busy")
     header = ["a UDP request by", "over", "instructions", f"{result['label']} time"]
@@ -83,7 +83,7 @@ def requests(result: Json) -> Json:
 
 
 def calls(result: Json) -> Json:
-    """The table of a result of bench/inner.py, in instructions."""
+    """The table from a result of bench/inner.py, in instructions."""
     ways = ["by the process", "by a script, LuaJIT", "by a compound, confined engine"]
     rows = []
     for name, text in CALLS.items():
@@ -103,7 +103,7 @@ def calls(result: Json) -> Json:
 
 
 def as_shown(module: str) -> Callable[[Json], Json]:
-    """The tables that a bench shows of its result."""
+    """The tables that a bench itself shows for its result."""
 
     def tables(result: Json) -> Json:
         shown: list[Json] = []
@@ -123,7 +123,7 @@ def as_shown(module: str) -> Callable[[Json], Json]:
 
 
 class Subject(NamedTuple):
-    """The tables of one bench."""
+    """A bench and its tables."""
 
     command: str
     tables: Callable[[Json], Json]
@@ -141,7 +141,7 @@ SUBJECTS = {
 
 
 def commit() -> str:
-    """The commit that was measured, with a + if files differ from it."""
+    """The measured commit, with a + if the working tree differs from it."""
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=results.ROOT, capture_output=True, text=True)
@@ -152,7 +152,7 @@ def commit() -> str:
 
 
 def entry(name: str, result: Json) -> Json:
-    """A subject's entry in docs/figures.json, of a bench's result."""
+    """A subject's entry in docs/figures.json, from a bench's result."""
     subject = SUBJECTS[name]
     if result.get("clock") == "time":
         raise FiguresError(f"figures are instructions: {subject.command}")
@@ -171,14 +171,14 @@ def lines_of(found: Json) -> list[str]:
 
 
 def page(text: str, data: Json) -> str:
-    """The page with the tables of @data."""
+    """The page's text with the tables of @data."""
     for name, found in data.items():
         text = put(text, name, lines_of(found))
     return text
 
 
 def put(text: str, name: str, lines: list[str]) -> str:
-    """The text with another table."""
+    """The text with one table replaced."""
     begin, end = f"<!-- {name}: make figures -->", f"<!-- end of {name} -->"
     before, found, rest = text.partition(begin)
     _, found_end, after = rest.partition(end)
@@ -187,7 +187,7 @@ def put(text: str, name: str, lines: list[str]) -> str:
     return "\n".join([before + begin, *lines, end + after])
 
 
-# The picture, in pixels: a bar for a script and one for a compound, for each call.
+# The picture, in pixels: for each call a bar for a script and one for a compound.
 LABELS, FULL, ROW, TOP = 290, 480, 32, 64
 COLOURS = {"a script": "#3b6fb6", "a compound in C": "#d98a2b"}
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The library for files and directories compared with the plain calls as a good C
- * program makes them, and against ls, du and find.
+ * The library's functions for files and directories, compared with plain calls in good C and with
+ * ls, du and find.
  *
  * usage: files ROUNDS DIRECTORY... [PROBE]
  *
- * Makes its files in each DIRECTORY, unless they are there; else it is an empty one.
- * Writes JSON: for each, in each round every probe once, in ns of time and of CPU time;
- * FILES_ONLY=script in the environment: no others than the library's.
+ * Creates its files in each DIRECTORY, which is empty at first, unless they exist. Writes JSON: for
+ * each, in each round every probe once, in ns of elapsed and of CPU time. With FILES_ONLY=script in
+ * the environment, only the library's probes run.
  *
- * With the name of a probe it makes what that needs, runs it alone, and sets marks for
- * `make profile-icount`.
+ * With the name of a probe it runs only that, between marks for `make profile-icount`.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -35,7 +34,7 @@
 #include "uring.h"
 
 #define CPU		1
-#define FILES		100		/* in a call, for what takes several */
+#define FILES		100		/* per call of a batch function */
 #define FILE_SIZE	1024
 #define ROOM		4096
 #define WIDTH		20		/* the tree: WIDTH * WIDTH directories */
@@ -52,8 +51,8 @@ static struct syscript_stat sc_stats[FILES];
 static struct syscript_file files[FILES];
 static struct uring_read reads[FILES];
 static char raw[32768], *buffer;
-static int dir;				/* of the files, for relative names */
-static int64_t seen;			/* what a probe has added up, to be compared */
+static int dir;				/* directory of the files, for relative names */
+static int64_t seen;			/* a probe's checksum, to be compared */
 
 static void check(long ret, const char *what)
 {
@@ -180,7 +179,7 @@ static void walk_script(int n)
 	close(fd);
 }
 
-/* As a program does that walks many trees: its functions were compiled before. */
+/* Like a program that walks many trees: its functions are compiled already. */
 static void walk_again(int n)
 {
 	int fd = open(tree(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -197,7 +196,7 @@ static void walk_again(int n)
 
 /* -- Files ----------------------------------------------------------------- */
 
-/* Relative names are those after the last slash. */
+/* A relative name is the part after the last slash. */
 static const char *name_of(int i, int relative)
 {
 	return relative ? strrchr(paths[i], '/') + 1 : paths[i];
@@ -245,7 +244,7 @@ static void read_uring(int relative)
 		seen += reads[i].result;
 }
 
-/* One by one, each to its end. */
+/* One after the other: open, read, close. */
 static void one_plain(int relative)
 {
 	for (int i = 0; i < FILES; i++) {
@@ -373,8 +372,8 @@ static const struct probe {
 	void (*run)(int arg);
 	int arg, times;
 	void (*after)(void);
-	int unlike;			/* adds up something of its own */
-	int switches;			/* mode switches, where they are known */
+	int unlike;			/* its checksum differs from the others' */
+	int switches;			/* mode switches, if known */
 } probes[] = {
 	PROBE("readdirplus.n10 plain", dir_plain, 10, 100),
 	PROBE("readdirplus.n10 script", dir_script, 10, 100),
@@ -451,7 +450,7 @@ static uint64_t cpu_time(void)
 	       (children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000ULL;
 }
 
-/* As far as ticks tell the two apart. */
+/* As precisely as ticks separate the two. */
 static uint64_t system_time(void)
 {
 	struct rusage own, children;
@@ -484,7 +483,7 @@ static struct sample measure(const struct probe *probe)
 	return sample;
 }
 
-/* Probes of one key have to have seen the same. */
+/* All probes of one key must have the same checksum. */
 static void compare(const struct sample *samples)
 {
 	for (size_t i = 1; i < PROBES; i++) {
@@ -504,7 +503,7 @@ static void one_round(int round, int shown)
 	struct sample samples[PROBES] = { 0 };
 	const char *comma = "";
 
-	/* In an order that changes. */
+	/* In a changing order. */
 	for (size_t k = 0; k < PROBES; k++) {
 		size_t i = round & 1 ? (k + round * 7) % PROBES :
 				       PROBES - 1 - (k + round * 7) % PROBES;

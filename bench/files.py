@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure the library for files and directories in a guest, compared with plain calls.
+"""Measure the library's functions for files and directories in a guest, compared with plain calls.
 
-A sample is a ratio within one round; all rounds are of one boot, with all files
-in the cache.  Everything is done on a tmpfs and on an ext4.  The keys at the top
-of the result are those of the tmpfs, where a directory is read without work that
-is the file system's own; those of the ext4 are under "ext4".  The library's scripts run
-on LuaJIT, and once more on the confined engine.
+A sample is a ratio within one round; all rounds are made in one boot, with all files cached.
+Everything runs on a tmpfs and on an ext4. The top-level keys of the result are for the tmpfs, where
+reading a directory takes no work of the file system's own; those for the ext4 are under "ext4". The
+library's scripts run on LuaJIT, and once more on the confined engine.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Round = dict[str, list[float]]
 
 
 class Ratio(NamedTuple):
-    """What it is, and what it has to reach and should reach."""
+    """A description, the upper bound, and the target."""
 
     what: str
     at_most: float
@@ -46,10 +45,10 @@ RATIOS = {
     "stat_many": Ratio("stat; 100 paths", 0.85, 0.85),
     "stat_many.at": Ratio("the same, names in a directory", 0.85, 0.85),
 }
-# After the name of a probe: its script on the confined engine.
+# Appended to a probe's name: its script on the confined engine.
 CONFINED = " confined"
 TIME, CPU, SYSTEM = 0, 1, 2
-# Of the time on LuaJIT.
+# Upper bound of the ratio to LuaJIT.
 CONFINED_AT_MOST = 1.15
 
 
@@ -58,7 +57,7 @@ def script_of(key: str) -> str:
 
 
 def ratio_of(seen: Round, key: str, what: int, engine: str = "") -> float:
-    """The script over the plain calls; of two ways to walk a tree the faster one."""
+    """Ratio of the script to the plain calls; of two ways to walk a tree the faster one."""
     plain = ["walk nftw", "walk fts"] if key.startswith("walk") else [f"{key} plain"]
     return seen[script_of(key) + engine][what] / min(seen[name][what] for name in plain)
 
@@ -123,7 +122,7 @@ def show_ratios(found: dict[str, Any]) -> None:
 
 
 def show_sizes(found: dict[str, Any], clock: str) -> None:
-    """As the paper has them: elapsed, system and user time by the number of files."""
+    """As in the paper: elapsed, system and user time by the number of files."""
     rows = []
     for key in (key for key in RATIOS if key.startswith("readdirplus.")):
         plain, script = (found["ns"][f"{key} {way}"] for way in ("plain", "script"))

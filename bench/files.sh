@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# In a guest, as root: runs build/bench/files on a tmpfs and on an ext4, and its scripts
-# on the confined engine.
-# Usage: bench/files.sh ROUNDS
+# In a guest, as root: runs build/bench/files on a tmpfs and on an ext4, and its scripts on the
+# confined engine. Usage: bench/files.sh ROUNDS
 
 set -eu
 
@@ -26,7 +25,7 @@ status=0
 			build/bench/files "$rounds" $top/tmpfs $top/ext4 &&
 		echo '}'
 } || status=$?
-# An io_uring releases its files some time after its program is gone.
+# An io_uring releases its files some time after its program exits.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	umount $top/ext4 && break
 	sleep 0.5

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A flood of datagrams to one port of the loopback device, with a filter that drops nearly
- * all of it, and with none: how many get to the filter in a second, and how long the
- * datagrams of others take meanwhile, on another CPU and on the flooded one.
+ * Floods one port of the loopback device, with a filter that drops nearly everything and without
+ * one: how many datagrams reach the filter per second, and how long other datagrams take meanwhile,
+ * on another CPU and on the flooded one.
  *
  * usage: flood ROUNDS SECONDS	(as root)
  *
- * Writes JSON: in each round every way once.
+ * Writes JSON: in each round every variant once.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 
 #define FLOODED		0	/* CPUs */
 #define OTHER		1
-#define PORT		4000	/* that the filter looks for */
+#define PORT		4000	/* that the filter matches */
 #define OTHER_PORT	4001
 #define SAMPLES_MAX	1000000
-#define A_MOMENT	1000	/* us between other datagrams */
+#define A_MOMENT	1000	/* us between the other datagrams */
 
 #define LOAD	"build/syscript load flood --at 'inet input' "
 #define UNLOAD	"build/syscript unload flood"
@@ -56,11 +56,11 @@ static pid_t start_flood(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	measure_pin(FLOODED);
 	sock = datagrams_sender(PORT);
-	for (;;)	/* a full buffer, or a filter, is none of its business */
+	for (;;)	/* it ignores a full buffer, or a filter */
 		__atomic_fetch_add(sent, send(sock, data, sizeof(data), 0) >= 0, __ATOMIC_RELAXED);
 }
 
-/* ns from send(2) to the end of recv(2) of another's datagram, for @ns. */
+/* ns from send(2) to the end of recv(2) of another datagram, measured for @ns. */
 static size_t exchange(double ns)
 {
 	int from = datagrams_sender(OTHER_PORT), to = datagrams_receiver(OTHER_PORT);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Flood a port behind a filter that drops nearly all of it: a program, nftables, none.
+"""Flood a port behind a filter that drops nearly everything: a program, nftables, or none.
 
-An illustration: what it takes depends on the machine, most of all where that is emulated.
+Only an illustration: the figures depend on the machine, especially if it is emulated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a GET of 64 bytes over UDP costs with recvmmsg(2) and sendmmsg(2) on an ordinary
- * socket, and with frames for a script (scripts/net/memcached_get.lua), over
+ * Measures a GET of 64 bytes over UDP, with recvmmsg(2) and sendmmsg(2) on an ordinary socket, and
+ * with frames for a script (scripts/net/memcached_get.lua), over
  *
  *   veth           a pair between two network namespaces, client included
  *   veth_sleeping  the same; client and server are threads that wait for each other
@@ -49,13 +49,13 @@
 
 #define BATCH		16
 #define KEYS		1024	/* a power of two */
-#define MEMORY		(2 << 20)	/* of a script: a user has 16 MiB for all */
+#define MEMORY		(2 << 20)	/* of a script: a user has 16 MiB for all of them */
 #define VALUE_LEN	64
-#define HEADER_LEN	8	/* of memcached's datagrams */
+#define HEADER_LEN	8	/* of memcached's header in a datagram */
 #define ROOM		1024
-#define WARM_UP		100	/* steps: compiled by then */
+#define WARM_UP		100	/* steps until everything is compiled */
 #define PORT		11211
-#define TRIES		1000	/* for memcached to serve, */
+#define TRIES		1000	/* until memcached serves, */
 #define PATIENCE_MS	20	/* each so long */
 #define NAP_NS		10000000
 #define CPU		1
@@ -74,17 +74,17 @@ struct entry {
 
 struct server;
 
-/* How requests come. */
+/* A network between client and server. */
 struct wire {
 	const char *name;
 	void (*open)(struct server *server);
 	uint64_t (*step)(struct server *server);	/* in ns */
 };
 
-/* How they are answered, on a wire's device. */
+/* A server variant, on a wire's device. */
 struct way {
 	const char *name;
-	bool stack, idle;	/* idle: what it waits for is a clock */
+	bool stack, idle;	/* idle: it waits for a clock */
 	void (*open)(struct server *server, const char *device);
 	void (*serve)(struct server *server);		/* a batch */
 };
@@ -98,7 +98,7 @@ struct server {
 	struct worker worker;
 	struct rings *rings;
 	uint64_t asked, in_worker;	/* requests; ns */
-	struct messages in, out;	/* the server's and the client's */
+	struct messages in, out;	/* the server's and the client's messages */
 	char frames[BATCH][ROOM];	/* for a tap */
 };
 
@@ -196,7 +196,7 @@ static void client_ask(struct server *server)
 		measure_die("client: send: %m");
 }
 
-/* Every reply is there, once, in order, and is that of its request. */
+/* Checks that each reply arrives once, in order, and matches its request. */
 static void client_take(struct server *server)
 {
 	struct messages *m = &server->out;
@@ -251,7 +251,7 @@ static unsigned int answer(char *data, unsigned int len)
 	return HEADER_LEN + entry->reply_len;
 }
 
-/* What there is: all, unless the client is a thread of its own. */
+/* Takes what is queued: everything, unless the client is a thread of its own. */
 static void mmsg_serve(struct server *server)
 {
 	struct messages *m = &server->in;
@@ -276,7 +276,7 @@ static int packet_socket(const char *device, uint16_t protocol)
 	};
 	int sock = socket(AF_PACKET, SOCK_RAW, 0), one = 1;
 
-	/* Else each reply is copied for it. */
+	/* Otherwise each reply is copied for it. */
 	if (sock < 0 ||
 	    setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) || bind(sock, (struct sockaddr *)&address, sizeof(address)))
 		measure_die("%s: %m", device);
@@ -319,7 +319,7 @@ static void frames_serve(struct server *server)
 		measure_die("script: %ld", n);
 }
 
-/* The stack has all but these: whole datagrams without options to the port. */
+/* The stack gets everything except whole datagrams without options to the port. */
 static void filter_port(int sock)
 {
 	struct sock_filter code[] = {
@@ -356,7 +356,7 @@ static void taken_open(struct server *server, const char *device)
 	server->sock = packet_socket(device, 0);
 	filter_port(server->sock);
 	server->script = script_open();
-	/* Requests are for it from here on. */
+	/* From here on requests go to the script. */
 	taken_ask(server, 0, 0);
 }
 
@@ -441,7 +441,7 @@ static const struct way nothing = {
 
 /* -- Wires ------------------------------------------------------------------- */
 
-/* In ns; of a way that waits for a clock, without the time in which it does. */
+/* In ns; for a server that waits for a clock, without the time spent waiting. */
 static uint64_t now(const struct server *server)
 {
 	struct timespec t;
@@ -554,7 +554,7 @@ static uint64_t device_step(struct server *server)
 	return took;
 }
 
-/* The client has the tap's stack, and the far end's address. */
+/* The client has the tap's stack, and knows the far end's address. */
 static void alone_open(struct server *server)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET, .sin_port = htons(PORT) };
@@ -570,7 +570,7 @@ static void alone_open(struct server *server)
 		measure_die("client: %m");
 }
 
-/* Writes the replies itself, outside of what is measured.  @len: their lengths. */
+/* Writes the replies itself, outside the measured part. @len: their lengths. */
 static void answer_by_hand(struct server *server, unsigned int *len)
 {
 	char frame[ROOM], reply[ROOM];
@@ -599,7 +599,7 @@ static uint64_t alone_step(struct server *server)
 	return took + measure_now() - start;
 }
 
-/* It has no value to a key until its store is filled: with what replies are checked for. */
+/* memcached's store is empty at first: store the value that replies are checked against. */
 static bool store_value(struct server *server, const struct entry *entry)
 {
 	const char *value = strchr(entry->reply, '\n') + 1, *payload;
@@ -636,7 +636,7 @@ static void memcached_open(struct server *server)
 	worker_watch(&server->worker);
 }
 
-/* The worker finds a whole batch, and is not disturbed at it: replies are read later. */
+/* The worker finds a whole batch, and is not disturbed while it works: replies are read later. */
 static uint64_t memcached_step(struct server *server)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -694,7 +694,7 @@ static struct server servers[] = {
 static struct server *asked[SERVERS];
 static unsigned int nasked;
 
-/* No name of a way is a part of another's. */
+/* No name of a variant is part of another's. */
 static void ask_for(const char *ways)
 {
 	for (unsigned int i = 0; i < SERVERS; i++)
@@ -752,7 +752,7 @@ static void measure_all(unsigned int rounds, unsigned int steps)
 	printf("\n  ]\n}\n");
 }
 
-/* For `make profile-icount`. */
+/* A single variant, for `make profile-icount`. */
 static void profile(const char *wire, const char *way, unsigned int steps)
 {
 	for (unsigned int i = 0; i < SERVERS; i++) {

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure a UDP server on frames of a device next to one with recvmmsg(2) and sendmmsg(2).
+"""Measure a UDP server on frames of a device, compared with recvmmsg(2) and sendmmsg(2).
 
-Over a veth pair the same client asks both, and its work is in the figures; asleep in
-between, too. A tap stands for a card: frames that come and go by its descriptor cost
-nothing, so the figures are of the server alone, with its part of the kernel; for memcached,
-too, which sleeps in between. With --icount the guest counts instructions instead of time: the
-same in every boot.
+Over a veth pair the same client sends requests to both, and its work is included; also with sleeps
+in between. A tap stands for a network card: frames through its descriptor cost the server nothing,
+so the figures are the server's alone, with its part of the kernel; also for memcached, which sleeps
+in between. With --icount the guest counts instructions instead of time: the same in every boot.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ BESIDE = {
     "xdp": "AF_XDP, copied",
     "io_uring": "io_uring",
 }
-# There the cost of writing frames to the tap is subtracted.
+# On these, the cost of writing frames to the tap is subtracted.
 TAPS = "device", "memcached", "client"
 
 
 def cost(found: dict[str, float], wire: str, way: str) -> float:
-    """Of a request, without the cost of handing it to a device."""
+    """The cost of a request, without passing it to a device."""
     return found[f"{wire} {way}"] - (found["device nothing"] if wire in TAPS else 0)
 
 
 def ratio(ways: dict[str, list[float]], way: str) -> dict[str, float]:
-    """What it costs, round by round, next to recvmmsg(2) and sendmmsg(2)."""
+    """Round by round, the ratio to recvmmsg(2) and sendmmsg(2)."""
     pairs = zip(ways[way], ways["mmsg"], strict=True)
     return results.summary([cost / mmsg for cost, mmsg in pairs])
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a datagram over the loopback device takes, from send(2) to recv(2), with a
- * program on its way, next to what others have there that do the same.
+ * The time of a datagram over the loopback device, from send(2) to recv(2), through a program on
+ * its path, compared with nftables and eBPF equivalents.
  *
  * usage: hooks ROUNDS STEPS [WAY]	(as root)
  *
- * Writes JSON: in each round every way once, in ns for a datagram.  A way whose program
- * cannot be loaded on this kernel, or has not been built, is not in it.
+ * Writes JSON: in each round every variant once, in ns per datagram. A variant whose program cannot
+ * be loaded on this kernel, or has not been built, is missing.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 #include "../vm/profile/mark.h"
 
 #define CPU		1
-#define PORT		4000	/* that programs look for */
+#define PORT		4000	/* that the programs match */
 #define OTHER_PORT	4001
 #define WARM_UP		300	/* datagrams */
-#define SCRIPT_CALLS	20000	/* in each of so many samples: */
+#define SCRIPT_CALLS	20000	/* in each of this many samples: */
 #define SAMPLES		5
 #define TIME_LIMIT	10000000000ULL
 
@@ -44,9 +44,9 @@
 #define XDP_OFF		"ip link set dev lo xdpgeneric off"
 
 /**
- * struct way - what is on the datagrams' way
- * @on, @off: commands; @on NULL: netfilter program of BPF
- * @port:     of the datagrams
+ * struct way - a variant: what is on the datagrams' path
+ * @on, @off: commands; @on NULL: a BPF netfilter program
+ * @port:     the datagrams' port
  */
 struct way {
 	const char *name, *on, *off;
@@ -108,8 +108,8 @@ static double exchange(int from, int to, long steps)
 }
 
 /*
- * A system call of a script of a process, with its loop's step: what programs must not touch.
- * The shortest of several samples, as the compiler and the machine only ever add to it.
+ * A system call in a process's script, with its loop's step, which loaded programs must not slow
+ * down. The least of several samples, since the compiler and noise only add to it.
  */
 static double script_call(int script)
 {
@@ -127,7 +127,7 @@ static double script_call(int script)
 	return shortest;
 }
 
-/* With no program loaded, with one, and after that. */
+/* Without a program, with one, and after it was unloaded. */
 static void measure_script(int script, double *took)
 {
 	took[0] = script_call(script);
@@ -139,7 +139,7 @@ static void measure_script(int script, double *took)
 	took[2] = script_call(script);
 }
 
-/* ns for a datagram, or -1: there is no such way here. */
+/* ns per datagram, or -1 if the variant is not available here. */
 static double measure(const struct way *way, long steps)
 {
 	int from, to;
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 		for (unsigned int i = 0; i < NWAYS; i++) {
 			unsigned int at = order_at(i, NWAYS, round);
 
-			/* What is not there is not asked for again. */
+			/* Variants that were missing once are not tried again. */
 			if (took[at] >= 0)
 				took[at] = measure(&ways[at], steps);
 		}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure programs that netfilter calls next to nftables and eBPF.
+"""Measure programs that netfilter calls, compared with nftables and eBPF.
 
-Figures are what a datagram over the loopback device takes more than with nothing on its
-way. With --icount the guest counts instructions instead of time: the same in every boot.
+Figures are the additional cost of a datagram over the loopback device, compared with an empty path.
+With --icount the guest counts instructions instead of time: the same in every boot.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import results
 
 STEPS = 2000
-# Of instructions: less than a tick of the timer takes to come, so that few rounds have one.
+# When counting instructions: less than a timer tick, so that few rounds contain one.
 COUNTED_STEPS = 100
 NOTHING = "nothing"
-# Of each way: what it is, and how many instructions it may take on Linux 6.1.
+# For each variant a description, and its maximum of instructions on Linux 6.1.
 WAYS: dict[str, tuple[str, float | None]] = {
     "empty": ("confined, does nothing", 160),
     "confined_accept": ("confined, accepts by port", 310),
@@ -36,12 +36,12 @@ WAYS: dict[str, tuple[str, float | None]] = {
     "xdp_rate": ("eBPF at generic XDP, array", None),
     "bpf_netfilter_empty": ("eBPF at netfilter, does nothing", None),
 }
-# Rows that a reader may look for, and why they are not there.
+# Rows that a reader may expect, and why they are missing.
 NO_LUAJIT = "LuaJIT runs no programs: docs/design/programs.md, 'LuaJIT is not in this context'"
 ABSENT = {"luajit_arguments": NO_LUAJIT, "luajit_view": NO_LUAJIT}
-# What programs may change at a system call of a process's script.
+# By how much programs may change a system call in a process's script.
 UNCHANGED = 0.01
-# Of nftables' figure for the same filter.
+# Upper bound relative to nftables with the same filter.
 RATIO = 0.45
 
 
@@ -50,7 +50,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     steps = COUNTED_STEPS if icount else STEPS
     raw = results.in_guest(options, ["build/bench/hooks", str(rounds), str(steps)])
     seen = raw.pop("rounds")
-    # What there is is the same in all rounds.
+    # Every round has the same variants.
     ways = {
         way: results.summary([took[way] - took[NOTHING] for took in seen])
         for way in WAYS
@@ -66,7 +66,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
 def show(result: dict[str, Any], rounds: int) -> None:
     results.headline(f"{rounds} rounds", result)
     unit = "ns" if result["clock"] == "time" else "instructions"
-    # Bounds are in instructions, of one kernel.
+    # Bounds are in instructions, on one kernel.
     bounded = unit == "instructions" and result["kernel"].startswith("6.1.")
     rows = []
     for way, (what, at_most) in WAYS.items():

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What system calls cost inside a script of either engine or a compound, and outside:
- * those of inner.def, and the call of an empty one next to an ioctl(2) that does nothing.
+ * Measures system calls inside a script of either engine or a compound, and outside: those of
+ * inner.def, and calling an empty script compared with an ioctl(2) that does nothing.
  *
  * usage: inner ROUNDS [only PROBE...]
  *        inner PROBE WAY COUNT
  *
- * INNER_THREADS=N in the environment: next to so many threads that sleep.
+ * INNER_THREADS=N in the environment: with this many other, sleeping threads.
  *
- * Writes JSON: in each round every probe once in every way, in ns per step; or
- * takes COUNT steps in one way, between marks for `make profile-icount`.
+ * Writes JSON: in each round every probe once in every variant, in ns per step; or makes COUNT
+ * steps of one variant, between marks for `make profile-icount`.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,22 +39,22 @@
 
 #define SAMPLE_NS	4000000ULL	/* at least */
 #define TIME_LIMIT	10000000000ULL
-#define WARM_UP		1000		/* steps: compiled by then */
+#define WARM_UP		1000		/* steps until everything is compiled */
 /*
- * An empty run() cannot be compiled, and that is tried again after twice as many
- * calls each time: by then seldom enough.
+ * An empty run() cannot be compiled, and LuaJIT tries again after twice as many calls each time:
+ * after these calls, rarely enough.
  */
 #define WARM_UP_EMPTY	40000
 #define CPU		1
-/* Until what calls have deferred is done: releases after a grace period of RCU. */
+/* Until deferred work is done: releases after an RCU grace period. */
 #define SETTLE_US	60000
 #define PAGE		4096
-#define SOME		128		/* bytes of what is sent */
+#define SOME		128		/* bytes to send */
 #define FILES		16		/* in the directory */
 #define POLLED		64
 #define HOLES		32
 
-/* What a probe's calls use, and their last result. */
+/* Arguments of a probe's calls, and their last result. */
 struct values {
 	long a, b, c, d, p, q;
 	long expected;
@@ -70,7 +70,7 @@ struct probe {
 	const char *name;
 	void (*prepare)(struct values *v);
 	long (*outside)(const struct values *v, uint64_t count);
-	const char *locals, *body;	/* of the Lua loop; NULL: an empty script */
+	const char *locals, *body;	/* parts of the Lua loop; NULL: an empty script */
 	struct values v;
 	uint64_t count;			/* steps in a sample */
 	bool excluded;
@@ -87,7 +87,7 @@ static long check(const char *what, long ret)
 	return ret;
 }
 
-/* A file of one page; we are in a directory of our own. */
+/* A file of one page, in a private directory. */
 static void prepare_file(struct values *v)
 {
 	v->a = check("file", open("file", O_RDWR | O_CREAT, 0600));
@@ -188,7 +188,7 @@ static void prepare_sendfile(struct values *v)
 	v->expected = PAGE;
 }
 
-/* An eventfd that is not readable is watched. */
+/* Watches an eventfd that never becomes readable. */
 static void prepare_epoll(struct values *v)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -210,9 +210,9 @@ static void prepare_poll(struct values *v)
 }
 
 /*
- * Mappings go to the highest hole, and are merged with one next to them of their kind.
- * What scripts map must not change either: the holes above others are filled, and below
- * these are some of a page each.
+ * Mappings go to the highest hole, and merge with adjacent ones of their kind. Scripts' own
+ * mappings must not change that: the holes above others are filled, and below these are some of a
+ * page each.
  */
 static void prepare_holes(struct values *v)
 {
@@ -254,7 +254,7 @@ static void prepare_unix(struct values *v)
 	v->expected = SOME;
 }
 
-/* A socket bound to a port of the loopback. */
+/* A socket bound to a port of the loopback device. */
 static int bound(int type, struct sockaddr_in *name)
 {
 	socklen_t len = sizeof(*name);
@@ -404,7 +404,7 @@ static long compound(const struct probe *probe, uint64_t count)
 	return inner_compounds[probe - probes](count, v->a, v->b, v->c, v->d, v->p, v->q);
 }
 
-/* What is said to be compiled is, and the other is not. */
+/* Checks that the compiled variant is compiled, and the other is not. */
 static void check_compiled(const struct probe *probe, int fd, enum way way)
 {
 	struct syscript_info info = { 0 };
@@ -444,7 +444,7 @@ static uint64_t timed(const struct probe *probe, enum way way, int fd, uint64_t 
 	return took;
 }
 
-/* What the calls before have left to be done would count. */
+/* Deferred work of the calls before would count. */
 static uint64_t timed_alone(const struct probe *probe, enum way way, int fd, uint64_t count)
 {
 	usleep(SETTLE_US);
@@ -512,7 +512,7 @@ static void measure_round(unsigned int round)
 	printf("}");
 }
 
-/* How many system calls a step makes: 0 for the empty call. */
+/* System calls per step; 0 for the empty call. */
 static unsigned int calls_of(const struct probe *probe)
 {
 	unsigned int calls = 0;

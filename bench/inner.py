@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure system calls made by a script or a compound next to the same made by the process.
+"""Measure system calls made by a script or a compound, compared with those made by the process.
 
-A ratio is inside over outside, of the same round; all rounds are of one boot.
-With --icount the guest counts instructions instead of time: these are the
-figures that decide whether a change is one for the better.  With --filter PROFILE
-(container, system-service) all is measured under that seccomp filter, with
---threads N in a process with so many other threads, asleep.
+A ratio compares inside with outside in the same round; all rounds are made in one boot. With
+--icount the guest counts instructions instead of time: these figures decide whether a change is an
+improvement. With --filter PROFILE (container, system-service) everything runs under that seccomp
+filter, with --threads N in a process with N other, sleeping threads.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RATIOS = ("jit", "interp", "confined", "compound")
 
 
 class Bound(NamedTuple):
-    """What a ratio has to reach, and should reach."""
+    """The upper bound of a ratio, and its target."""
 
     at_most: float
     aim: float
@@ -49,10 +48,10 @@ WHAT = {
     "geometric_mean": "geometric mean of all calls",
     "empty_call_over_getppid": "call of an empty run() / getppid()",
 }
-# A script on the confined engine costs less than the same calls outside, and as much as a
-# compound, and a tenth.
+# A script on the confined engine must cost less than the same calls outside, and at most a tenth
+# more than a compound.
 CONFINED_AT_MOST, OVER_COMPOUND = 0.999, 1.1
-# Instructions that a call from an interpreted loop may take beyond a compiled one's.
+# Instructions by which a call may cost more in an interpreted loop than in a compiled one.
 INTERP_AT_MOST = 60
 
 
@@ -96,7 +95,7 @@ def measure(
 
 
 def extra(result: dict[str, Any], name: str) -> float:
-    """What each call of a step costs more interpreted than compiled."""
+    """The extra cost of each call of a step when interpreted."""
     found = result["calls"][name]
     more = found["inside_interp"]["median"] - found["inside_jit"]["median"]
     return more / result["calls_per_step"][name]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* In the order of inner.def, and then the empty one: the calls, @count times. */
+/* Make the calls @count times; in the order of inner.def, then the empty one. */
 #ifndef INNER_COMPOUND_H
 #define INNER_COMPOUND_H
 

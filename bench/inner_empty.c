@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* A compound alone in its file: calls of others first find out which one is meant. */
+/* A single compound in its file: with several, a call must first select one. */
 #include <cosy.h>
 
 #include "inner_compound.h"
 
-/* Too little for a compound, if it did not depend on anything. */
+/* Too little to be a compound, if it did not depend on an argument. */
 COSY_FUNCTION static long almost_nothing(long a)
 {
 	return a ^ 1;

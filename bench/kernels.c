@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * See kernels.h.  KERNELS names the table: kernels_plain or kernels_confined.
+ * The kernels of kernels.h. KERNELS names the table: kernels_plain or kernels_confined.
  *
- * The algorithms are those that programs have; what they are written like is as usual,
- * and nothing here is written for one of the two compilers.
+ * The algorithms are common in programs and written in the usual way; nothing is tuned for one of
+ * the two compilers.
  */
 #include <cosy.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static u64 siphash_of(const u8 *p, size_t len, u64 k0, u64 k1)
 	return v0 ^ v1 ^ v2 ^ v3;
 }
 
-/* Keys of 5 to 60 bytes, as a table's. */
+/* Keys of 5 to 60 bytes, as in a hash table. */
 static u64 siphash(struct kernel_data *data)
 {
 	u64 sum = 0;
@@ -199,7 +199,7 @@ static int continues(u8 c)
 	return (c & 0xc0) == 0x80;
 }
 
-/* Bytes of the character at @p, or 0. */
+/* Length of the character at @p in bytes, or 0. */
 static int utf8_length(const u8 *p, const u8 *end)
 {
 	if (p[0] < 0x80)
@@ -292,7 +292,7 @@ static u64 url_decode(struct kernel_data *data)
 
 LOOP(url_decode)
 
-/* Does @p match, with * and ?; goes back to the last * only. */
+/* Does @p match @s, with * and ?; backtracks to the last * only. */
 static int matches(const char *p, const char *s)
 {
 	const char *star = NULL, *from = NULL;
@@ -422,7 +422,7 @@ static u64 decimal(struct kernel_data *data)
 
 LOOP(decimal)
 
-/* Words of the prose, looked up in a sorted table: compares strings. */
+/* Looks words of the prose up in a sorted table by comparing strings. */
 static int compare(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -614,7 +614,7 @@ static u64 heap(struct kernel_data *data)
 
 LOOP(heap)
 
-/* In what is sorted already: the multiples of 12345. */
+/* A binary search for multiples of 12345. */
 static u64 bisect(struct kernel_data *data)
 {
 	u64 sum = 0;

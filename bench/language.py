@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Compare the engine with the distribution's luajit, on programs that make no system calls.
+"""Compare the engine with the distribution's luajit on programs without system calls.
 
-Both run as processes of this machine: what differs is the engine.  Its mathematics
-is the module's own, as are its memory, its strings and its safe points.
+Both run as processes on this machine and differ only in the engine: ours has the module's
+mathematics, memory management, strings and safe points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from results import machine, show, summary, verdict, write
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [ROOT / "build" / "syscript", "run", "--backend", "user", "--memory-limit", "16M"]
 LIMITS = ["--time-limit", "10s"]
-# Times of stock LuaJIT: no program may take more, nor all in the mean.
+# Upper bounds relative to stock LuaJIT: for each program, and for the mean.
 AT_MOST, MEAN_AT_MOST = 3.0, 1.5
 SECONDS = 0.3
 
@@ -31,7 +31,7 @@ AFTER = "\nlocal once = run\nfunction run(n) for _ = 1, n do once() end end\n"
 
 
 def cpu_time(command: list[str | Path]) -> float:
-    """Seconds of CPU time that a process takes."""
+    """CPU time of a process, in seconds."""
 
     def used() -> float:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -43,7 +43,7 @@ def cpu_time(command: list[str | Path]) -> float:
 
 
 class Program:
-    """A file of tests/lua, run as often as its caller says."""
+    """A file of tests/lua, run repeatedly."""
 
     def __init__(self, source: Path, place: Path) -> None:
         self.name = source.stem.removeprefix("bench_")

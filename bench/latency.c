@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * How long a script keeps others from its CPU.  A real-time thread on the same CPU
- * does, again and again, what others wait for; how much later it is done than asked
- * for, at most, is what a script costs its neighbours:
+ * How long a script keeps others from its CPU. A real-time thread on the same CPU repeatedly starts
+ * an operation that others wait for; its greatest delay is the script's cost to its neighbours:
  *
  *   thread   it wakes at fixed times
  *   softirq  a receive times out, by a timer of the kernel's wheel
@@ -12,13 +11,13 @@
  *   freezer  the script's process is frozen, likewise (cgroup.freeze)
  *   hotplug  its CPU goes offline
  *
- * The last row is no script: images of the confined engine are registered that take
- * long to compile, and are refused for their length.
+ * The last row is not a script: it registers images of the confined engine that take long to
+ * compile, and are refused for their length.
  *
  * usage: latency SCRIPT...        (as root: real-time priority)
  *
- * Writes JSON: for each script, compiled and interpreted, the longest delay of each
- * kind and the longest stretch without preemption that the engine has seen itself.
+ * Writes JSON: for each script, compiled and interpreted, the longest delay of each kind and the
+ * longest stretch without preemption that the engine itself recorded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +45,8 @@
 #define OTHER_CPU	0
 #define ONLINE		"/sys/devices/system/cpu/cpu1/online"
 #define PERIOD_NS	1700000		/* no multiple of the engine's clock period */
-#define RUN_NS		100000000ULL	/* calls go on for so long */
-#define PROBE_NS	30000000ULL	/* those under one of the other probes */
+#define RUN_NS		100000000ULL	/* how long to make calls */
+#define PROBE_NS	30000000ULL	/* the same under one of the other probes */
 #define CALLS_MIN	2
 #define MEMORY_LIMIT	(16ULL << 20)
 #define TIME_LIMIT	5000000000ULL
@@ -69,7 +68,7 @@ static uint64_t probe_thread(void)
 	static uint64_t next;
 	uint64_t now = measure_now();
 
-	/* The next of its times that is to come. */
+	/* The next of its wake-up times that is still to come. */
 	if (next <= now)
 		next += ((now - next) / PERIOD_NS + 1) * PERIOD_NS;
 	sleep_until(next);
@@ -157,7 +156,7 @@ static void *bother(void *arg)
 	return NULL;
 }
 
-/* Inherits the CPU that the caller is on. */
+/* The thread inherits the caller's CPU. */
 static void start(struct neighbour *neighbour, const struct probe *probe)
 {
 	const struct sched_param priority = { .sched_priority = 50 };
@@ -175,7 +174,7 @@ static void start(struct neighbour *neighbour, const struct probe *probe)
 	pthread_attr_destroy(&attr);
 }
 
-/* Its last signal has to be handled: not inside of a call. */
+/* Its last signal must be handled, outside a call. */
 static void stop(struct neighbour *neighbour)
 {
 	neighbour->stop = true;
@@ -209,7 +208,7 @@ static void must_call(int fd, const struct source *source)
 	if (fd == NO_SCRIPT)
 		return must_refuse(source);
 	ret = syscript_call(fd, 0, NULL, 0, NULL);
-	/* A signal has ended it. */
+	/* A signal ended the call. */
 	if (ret >= 0 || ret == -EINTR)
 		return;
 	syscript_error(fd, text, sizeof(text));
@@ -279,7 +278,7 @@ static bool is_frozen(void)
 	return frozen;
 }
 
-/* Both: ns from the request until it is done, or 0 where that cannot be had. */
+/* Freezes or thaws: ns until it is done, or 0 if unavailable. */
 
 static uint64_t freeze(void)
 {
@@ -320,7 +319,7 @@ static uint64_t longest_of(uint64_t (*once)(void))
 	return longest;
 }
 
-/* Tasks of a CPU that went offline may have moved anywhere. */
+/* Tasks of a CPU that went offline may have been moved anywhere. */
 static void stay(void)
 {
 	cpu_set_t set;
@@ -387,7 +386,7 @@ static void measure_script(const struct source *source, uint32_t flags)
 	       (unsigned long long)info.memory_peak);
 }
 
-/* As long as may be, and 9 times as long when compiled. */
+/* As long as possible, and 9 times as long when compiled. */
 static void measure_image(void)
 {
 	const struct image_header header = {
@@ -415,7 +414,7 @@ static void measure_image(void)
 	free(image.text);
 }
 
-/* With no script: what the machine itself does. */
+/* Without a script: the machine's own delays. */
 static void measure_nothing(void)
 {
 	printf("    {\"script\": \"none\", \"mode\": \"user space\"");
@@ -429,7 +428,7 @@ static void prepare(void)
 
 	script_thread = pthread_self();
 	sigaction(SIGUSR1, &action, NULL);
-	/* Where there is none, the freezer is omitted. */
+	/* Without cgroups, the freezer is omitted. */
 	mkdir(CGROUP, 0755);
 	write_to(CGROUP "/cgroup.procs", "0");
 }

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Measure how long scripts keep others from their CPU, in a guest.
 
-The guest counts instructions instead of time, one for each nanosecond, so that
-the figures say nothing of how busy this machine is: a real CPU executes
-several in a nanosecond.  --time takes time.
+The guest counts instructions instead of time, one per nanosecond, so the figures do not depend on
+this machine's load; a real CPU executes several per nanosecond. --time measures time.
 """
 
 from __future__ import annotations

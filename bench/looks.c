@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Looks at files, or removes them, by plain calls, with threads, by io_uring, by scripts.
- * The work that patched programs save a part of (apps/), alone and next to its rivals.
+ * Gets files' attributes, or removes files: by plain calls, with threads, by io_uring, by scripts.
+ * This is the part of the work that patches (apps/) speed up, measured alone, with its rivals.
  *
  *   looks plain|threads|uring|script tree|paths|remove <LINES
  *
- * tree:   each line is a directory, which is read, and each of its entries looked at
+ * tree:   each line is a directory: reads it and the attributes of each entry
  * paths:  each line is a file
- * remove: each line is a directory, of which all files are removed, as by rm -r
+ * remove: each line is a directory: removes all its files, as rm -r does
  *
- * Prints what it took as JSON, in ns: elapsed, and of the processors.
+ * Prints JSON with the time in ns: elapsed, and CPU time.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +35,7 @@
 static char **lines;
 static size_t count;
 
-/* Of all files; the same in all ways, or one of them is wrong. */
+/* Totals over all files, which must be the same in all variants. */
 static atomic_long looked, bytes;
 
 struct batch {
@@ -127,7 +127,7 @@ static void remove_uring(int dir, struct batch *batch)
 	}
 }
 
-/* The least that a script can do: it ends at a failure, and stores no results. */
+/* The least work for a script: it stops at a failure, and stores no results. */
 static const char remove_script[] =
 	"local unlinkat = syscall.unlinkat\n"
 	"function run(dir, names, size, n)\n"
@@ -198,7 +198,7 @@ static void read_directory(const char *path, struct batch *batch,
 	closedir(dir);
 }
 
-/* The script has a call for both. */
+/* One call of the script does both. */
 static void read_directory_plus(const char *path)
 {
 	static char room[1 << 16] __attribute__((aligned(8)));

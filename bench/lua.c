@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The cost of single steps of Lua in the confined engine, interpreted and
- * compiled, next to LuaJIT's interpreter and, of system calls, to plain ones.
+ * The cost of single steps of Lua on the confined engine, interpreted and compiled, compared with
+ * LuaJIT's interpreter and, for system calls, with plain ones.
  *
  * usage: lua ROUNDS
  *        lua STEP COUNT
  *
- * Writes JSON: in each round every step once in every way, in ns, the loop's taken off;
- * or takes COUNT compiled steps, between marks for `make profile-icount`.  The step
- * "register" is a registration of a script of 51 lines, next to others of its engine.
+ * Writes JSON: in each round every step once in every variant, in ns without the loop; or makes
+ * COUNT compiled steps, between marks for `make profile-icount`. The step "register" registers a
+ * script of 51 lines, while others of its engine exist.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void plain_lseek(uint64_t count)
 		syscall(SYS_lseek, -1, 0, 0);
 }
 
-/* In the order of the script's; what is not there calls run() for nothing. */
+/* In the order of the script's steps; without a step, run() is called in vain. */
 static const struct step {
 	const char *name;
 	void (*plain)(uint64_t count);

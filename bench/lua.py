@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure Lua in the confined engine next to LuaJIT's interpreter.
+"""Measure Lua on the confined engine, compared with LuaJIT's interpreter.
 
 With --icount the guest counts instructions instead of time.
 """

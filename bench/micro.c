@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The cost of single steps of scripts other than system calls, which bench/inner
- * has: an empty loop, a field, a registration - and of getppid(), to compare.
+ * The cost of single steps of scripts: an empty loop, a field, a registration; and of getppid() for
+ * comparison. bench/inner measures system calls.
  *
  * usage: micro ROUNDS FIGURE1
  *
@@ -20,7 +20,7 @@
 
 #define SAMPLE_NS	6000000ULL	/* at least */
 #define TIME_LIMIT	5000000000ULL
-#define WARM_UP		1000		/* iterations: compiled by then */
+#define WARM_UP		1000		/* iterations until everything is compiled */
 #define CPU		1
 
 enum { LOOP, FIELD, PEEK };	/* run()'s first argument */
@@ -30,7 +30,7 @@ static const char steps[] =
 	"  for i = 1, n do end\n"
 	"  return n\n"
 	"end\n"
-	/* The same field of 16 structures, through a view and worked out by hand. */
+	/* The same field of 16 structures, through a view and by computed addresses. */
 	"local mmsghdr = util.struct 'u8 header[7]; unsigned int len;'\n"
 	"local base = util.buffer(16 * 64)\n"
 	"local view, peek = mmsghdr(base, 16), util.peek\n"
@@ -106,8 +106,8 @@ static void check_compiled(const struct probe *probe)
 }
 
 /*
- * While a process has a script in the user backend the library looks at each fd
- * before it calls: only this probe shall pay for that.
+ * While a process has a script in the user backend, the library checks each fd before a call: only
+ * this probe should pay for that.
  */
 static void register_user(struct probe *probe)
 {
@@ -143,7 +143,7 @@ static struct probe *named(const char *name)
 
 static void register_all(void)
 {
-	/* One of its own: a loop must not pay for a trace of another function. */
+	/* A script of its own: a loop must not pay for another function's trace. */
 	named("jit_loop")->fd = registered(SYSCRIPT_BACKEND_KERNEL);
 	named("struct_field")->fd = registered(SYSCRIPT_BACKEND_KERNEL);
 	named("peek")->fd = registered(SYSCRIPT_BACKEND_KERNEL);
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		measure_die("usage: micro ROUNDS FIGURE1");
 	figure1 = source_read(argv[2]);
 	register_all();
-	/* The library's clock thread begins with a script; it stays off this CPU. */
+	/* The library's clock thread starts with a script; keep it off this CPU. */
 	register_user(named("jit_loop_user"));
 	close_user(named("jit_loop_user"));
 	measure_pin(CPU);

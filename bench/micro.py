@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Measure single steps of scripts in a guest; system calls are in inner.py.
 
-A sample is a ratio within one round; all rounds are of one boot.  With
---icount the guest counts instructions instead of time: the figures are the
-same in every boot, and a mode switch looks cheaper than it is.
+A sample is a ratio within one round; all rounds are made in one boot. With icount the guest counts
+instructions instead of time: figures are the same in every boot, but a mode switch looks cheaper
+than it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import results
 
 
 class Ratio(NamedTuple):
-    """A probe over another, and what it has to reach and should reach."""
+    """The ratio of two probes, with its upper bound and target."""
 
     what: str
     probe: str

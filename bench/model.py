@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Model what scripts in the kernel cost on this machine, where it loads no module.
+"""Model the cost of scripts in the kernel on this machine, if it cannot load the module.
 
 The time of a request is T = c * instructions + P * mode switches.  The instructions
-are counted in a guest (make bench-udp-icount).  c and P come from two plain ways to
-serve, measured here and now; the other plain ways, which they were not fitted to, show
-how far that holds.  A script in the kernel is then modelled; the same script in the
-user backend, with a switch for each call that it makes, plus one to enter it, is the
-other end of the interval.
+are counted in a guest (make bench-udp-icount). c and P are fitted to two plain servers, measured
+here and now; the other plain servers, to which they were not fitted, show the model's accuracy. The
+model gives the cost of a script in the kernel; the same script in the user backend, with a switch
+for each of its calls plus one to enter it, is the other end of the interval.
 
 Where the module is loaded, the scripts are measured instead.
 """
@@ -26,7 +25,7 @@ import results
 
 FITTED = ("recvfrom_sendmsg", "mmsg")
 HELD_OUT = ("epoll_recvfrom_sendmsg", "epoll_mmsg", "echo_mmsg", "io_uring")
-# A script, and what it is held against.
+# A script, and its rival.
 RATIOS = (
     ("combined", "epoll_mmsg"),
     ("combined", "epoll_recvfrom_sendmsg"),
@@ -37,7 +36,7 @@ RATIOS = (
     ("compound", "epoll_recvfrom_sendmsg"),
 )
 ROUNDS = 1500
-# From here on the model is said not to hold: of plain loops, not of io_uring.
+# Error beyond which the model counts as wrong: for plain loops, not for io_uring.
 AT_MOST = 0.10
 DEVICE = Path("/dev/syscript")
 COSY_ENGINE = {"user": "native", "kernel": "kernel"}
@@ -49,11 +48,11 @@ io_uring's error shows what becomes of a way with other memory traffic."""
 
 
 class Way(NamedTuple):
-    """A way to serve requests: its cost per request."""
+    """A server variant: its cost per request."""
 
     instructions: float
     switches: float
-    ns: float  # measured here; of scripts, in the user backend
+    ns: float  # measured here; for scripts, in the user backend
 
 
 class Model(NamedTuple):
@@ -65,7 +64,7 @@ class Model(NamedTuple):
 
 
 def fit(one: Way, other: Way) -> Model:
-    """The model that is right for both."""
+    """The model that fits both exactly."""
     determinant = one.instructions * other.switches - other.instructions * one.switches
     if not determinant:
         raise results.MeasureError("the ways to fit to differ in nothing")
@@ -79,7 +78,7 @@ def fit(one: Way, other: Way) -> Model:
 
 
 def errors(model: Model, ways: dict[str, Way]) -> dict[str, float]:
-    """By how much the model misses the ways that it was not fitted to."""
+    """The model's error for each server that it was not fitted to."""
     return {name: model.ns(ways[name]) / ways[name].ns - 1 for name in HELD_OUT if name in ways}
 
 
@@ -91,7 +90,7 @@ def interval(model: Model, script: Way, rival: Way) -> tuple[float, float]:
 
 
 def native(rounds: int, backend: str) -> dict[str, Any]:
-    """The servers here: what a request takes, in ns, undisturbed as far as can be."""
+    """The servers on this machine: ns per request, as undisturbed as possible."""
     command = ["build/bench/udp", str(rounds), "1"]
     print(f"measuring here, {backend} backend: {' '.join(command)}", file=sys.stderr, flush=True)
     done = subprocess.run(
@@ -105,13 +104,13 @@ def native(rounds: int, backend: str) -> dict[str, Any]:
         raise results.MeasureError(f"{command[0]} failed, status {done.returncode}")
     raw = json.loads(done.stdout)
     seen = raw.pop("rounds")
-    # Other load only ever adds: the lower quartile is the least disturbed that is robust.
+    # Other load only adds time: the lower quartile is low and still robust.
     raw["ns"] = {name: quantiles([one[name] for one in seen], n=4)[0] for name in seen[0]}
     return raw
 
 
 def counted(path: Path) -> dict[str, Any]:
-    """The instructions of a request, from the guest."""
+    """The instructions per request, from the guest."""
     try:
         return json.loads(path.read_text())["icount"]
     except (OSError, ValueError, KeyError) as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""A build for ninja in which everything is done: sources, headers, objects and its logs.
+"""A finished build for ninja: sources, headers, objects and its logs.
 
-The files are what ninja itself would have left behind (log of version 5, deps of version
-4), so that nothing has to be compiled for it.
+The logs are as ninja would have left them (log version 5, deps version 4), so nothing needs to be
+compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COMMAND = "cc -c {source} -o {output}"
 
 
 def hash_command(command: bytes) -> int:
-    """MurmurHash64A, as ninja's log has it."""
+    """MurmurHash64A, as in ninja's log."""
     m, r = 0xC6A4A7935BD1E995, 47
     h = 0xDECAFBADDECAFBAD ^ (len(command) * m & MASK)
     whole = len(command) // 8 * 8
@@ -64,7 +64,7 @@ def create(path: str, seconds: int) -> None:
 def make_build(place: Path, sources: int, headers: int, each: int) -> list[str]:
     """In @place: @sources with an object each, which includes @each of the headers.
 
-    Returns the paths that ninja looks at.
+    Returns the paths that ninja checks.
     """
     place.mkdir(parents=True)
     before = Path.cwd()

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a query over UDP costs NSD, over a tap that stands for a card: NSD's processes,
- * and what its kernel does to take frames in; no client.
+ * The cost of a query over UDP to NSD, over a tap that stands for a network card: NSD's processes,
+ * and the kernel's work of receiving frames, without a client.
  *
  *   plain   recvmmsg(2) and sendmmsg(2)
- *   frames  frames that a script takes off the device (apps/nsd)
+ *   frames  frames that a script takes from the device (apps/nsd)
  *
  * and, if Debian's newest NSD is there (`make nsd-newest`),
  *
- *   newest  that one, recvfrom(2) and sendto(2): so it was built
+ *   newest  that version, built to use recvfrom(2) and sendto(2)
  *   xdp     its AF_XDP sockets, which get frames from its program at the tap: copies, by
  *           the kernel's generic XDP
  *
  * usage: nsd ROUNDS STEPS [WAY]	(as root)
  *
- * Writes JSON: in each round all ways, in ns per query.  Each reply is checked.
- * With a WAY, or "nothing", which is what writing to the tap takes, it marks for
- * `make profile-icount` what it would measure.
+ * Writes JSON: in each round all variants, in ns per query. Each reply is checked. With a WAY, or
+ * "nothing" (the cost of writing to the tap), the measured part runs between marks for `make
+ * profile-icount`.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -40,7 +40,7 @@
 #define NAMES		1024	/* a power of two */
 #define PORT		53
 #define ROOM		1024
-#define WARM_UP		100	/* steps: compiled by then */
+#define WARM_UP		100	/* steps until everything is compiled */
 #define TRIES		1000	/* for NSD to serve, */
 #define PATIENCE_MS	20	/* each so long */
 #define NAP_NS		10000000
@@ -58,7 +58,7 @@ struct server {
 	char frames[BATCH][ROOM];
 };
 
-static const char *directory;	/* of configurations, and the zone */
+static const char *directory;	/* with the configurations and the zone */
 
 #define NEWEST	"build/nsd/newest/nsd"
 
@@ -69,7 +69,7 @@ static struct server servers[] = {
 	{ .way = "xdp", .program = NEWEST },
 };
 static unsigned int ways = 2;	/* or all */
-/* Frames that nothing wants: what it takes to write them is no work of NSD's. */
+/* Frames that no process wants: writing them costs time that is not NSD's. */
 static struct server nothing = { .way = "nothing" };
 static bool profiled;	/* by function: marks are set */
 
@@ -141,7 +141,7 @@ static void start(struct server *server, const char *device)
 	_exit(127);
 }
 
-/* Of its process group. */
+/* Whether a process belongs to the server's process group. */
 static bool is_its(const struct server *server, const char *pid)
 {
 	return *pid >= '1' && *pid <= '9' && getpgid(atoi(pid)) == server->pid;
@@ -164,7 +164,7 @@ static void watch(struct server *server)
 	closedir(dir);
 }
 
-/* The ns in which its processes had a CPU so far; they have to be asleep. */
+/* CPU time of its processes so far, in ns; they must be asleep. */
 static uint64_t cpu_time(const struct server *server)
 {
 	uint64_t sum = 0;
@@ -183,7 +183,7 @@ static uint64_t cpu_time(const struct server *server)
 
 /* -- Queries ------------------------------------------------------------------ */
 
-/* As resolvers ask: with EDNS. */
+/* A query as resolvers send it, with EDNS. */
 static unsigned int write_query(char *to, unsigned int i)
 {
 	static const char head[] = "\0\0\0\0\0\1\0\0\0\0\0\1";
@@ -198,7 +198,7 @@ static unsigned int write_query(char *to, unsigned int i)
 	return len + sizeof(tail) - 1;
 }
 
-/* Its number, its name, and the name's address. */
+/* The query's ID, its name, and the name's address. */
 static bool is_reply(const char *reply, int len, unsigned int i)
 {
 	const unsigned char head[] = { i >> 8, i, 0x84, 0, 0, 1, 0, 1 };
@@ -256,7 +256,7 @@ static void take_from_tap(struct server *server)
 	}
 }
 
-/* NSD finds a whole batch, and is not disturbed at it: replies are read later. */
+/* NSD finds a whole batch, and is not disturbed while it works: replies are read later. */
 static uint64_t step(struct server *server)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -354,7 +354,7 @@ static void measure_all(unsigned int rounds, unsigned int steps)
 	printf("\n]}\n");
 }
 
-/* For `make profile-icount`: what is measured; "nothing" is what has to be subtracted. */
+/* The measured part alone, for `make profile-icount`; "nothing" must be subtracted. */
 static void profile(struct server *server, unsigned int n, unsigned int steps)
 {
 	open_server(server, n);

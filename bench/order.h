@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* In which order to measure what is compared: another one in each round. */
+/* The order in which to measure variants that are compared: it changes in each round. */
 #ifndef ORDER_H
 #define ORDER_H
 
@@ -15,14 +15,14 @@ static inline unsigned int order_common_divisor(unsigned int a, unsigned int b)
 }
 
 /*
- * What comes at place @i of @n in round @round: each once a round, and none has the
- * same one before it every time.
+ * The index at place @i of @n in round @round: each occurs once per round, and none always has the
+ * same predecessor.
  */
 static inline unsigned int order_at(unsigned int i, unsigned int n, unsigned int round)
 {
 	unsigned int stride = 1 + round % (n > 1 ? n - 1 : 1);
 
-	/* With a divisor in common some would come again, and others not at all. */
+	/* With a common divisor, some would repeat and others be missing. */
 	while (order_common_divisor(stride, n) > 1)
 		stride++;
 	return (i * stride + round) % n;

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure how well consolidate predicts, for the sequences that the library has scripts for.
+"""Measure the accuracy of consolidate's predictions for sequences with a library script.
 
-Traces with each of them, in small batches and in large ones, are made up; the candidates
-are replayed by plain calls and by the library's script, in one boot, and the saving is put
-next to what the cost model of that boot predicts. The sizes are others than those which the
-model has. An error is the predicted over the measured saving, less 1: of the two sizes
-the larger one.
+Synthetic traces contain each sequence in small and large batches. The candidates are replayed by
+plain calls and by the library's script, in one boot, and the saving is compared with the prediction
+of that boot's cost model. The sizes differ from those used for calibration. The error is the ratio
+of predicted to measured saving, minus 1; the larger one of the two sizes counts.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def list_directory(i: int, entries: int) -> Calls:
 
 
 class Sequence(NamedTuple):
-    """What the library has a script for: a directory, or so many files in a row."""
+    """A sequence with a library script: a directory, or a number of files in a row."""
 
     script: str
     one: Callable[[int], Calls] | None
@@ -94,7 +93,7 @@ class Sequence(NamedTuple):
         return [call for k in range(self.size) for call in self.one(i * self.size + k)]
 
     def trace(self) -> str:
-        """Batches, with a pause between them that ends each."""
+        """Batches separated by pauses."""
         now, lines = 1795176158.0, []
         for i in range(TIMES):
             now += 1.0
@@ -140,7 +139,7 @@ def measured(place: Place, written: bool) -> list[Measured]:
 
 
 def errors(done: list[Measured]) -> dict[str, float]:
-    """The worst error of each script."""
+    """The largest error of each script."""
     found: dict[str, float] = {}
     for one, result in zip(SEQUENCES, done, strict=True):
         found[one.script] = max(found.get(one.script, 0.0), result.error(), key=abs)

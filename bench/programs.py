@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure one of Debian's programs as it is and with compounds, on files in a tmpfs.
+"""Measure one of Debian's programs, plain and with compounds, on files in a tmpfs.
 
   programs.py busybox|cpio [OPTION...]
 
-The whole program, from exec() to exit(): what starting the engine takes is in it.
+The whole program, from exec() to exit(), including the start of the engine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import results
 
-# Which program, and its environment.
+# Variants: the program, and its environment.
 WAYS = {
     "plain": ("plain", {}),
     "native": ("", {"COSY_ENGINE": "native"}),
@@ -33,7 +33,7 @@ WAYS = {
 
 
 class Case(NamedTuple):
-    """A command, and what it reads and writes; there is an empty directory `out`."""
+    """A command with its input and output; there is an empty directory `out`."""
 
     name: str
     options: list[str]
@@ -78,7 +78,7 @@ def cpu_time() -> float:
 
 
 def run(program: str, way: str, case: Case) -> float:
-    """What a process takes, in us, or in thousands of instructions."""
+    """The cost of a process, in us or in thousands of instructions."""
     shutil.rmtree("out", ignore_errors=True)
     Path("out").mkdir()
     name, environment = WAYS[way]

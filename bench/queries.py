@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure what a query over UDP costs NSD (bench/nsd), in all ways that are built.
+"""Measure the cost of a query over UDP to NSD (bench/nsd), in all variants that are built.
 
 recvmmsg(2) and sendmmsg(2), frames (apps/nsd), and, if `make nsd-newest` has fetched it,
 Debian's newest NSD, which was built without these calls, and its AF_XDP mode.
@@ -24,7 +24,7 @@ STEPS = 20
 
 
 def rounds_here(rounds: int) -> list[dict[str, float]]:
-    """What a query takes, in ns; in the guest."""
+    """The cost of a query, in ns; run in the guest."""
     command = [NSD, str(rounds), str(STEPS)]
     done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)["rounds"]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Datagrams of a socket by io_uring: one multishot receive into a ring of buffers.  The
- * ring is there for the replies, too; it is the thread's that has opened it.
+ * Receives a socket's datagrams by io_uring: one multishot receive into a ring of buffers. The ring
+ * also sends the replies; it belongs to the thread that opened it.
  */
 #ifndef RECEIVER_H
 #define RECEIVER_H
@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-#define RECEIVER_BUFFERS	64	/* numbered from 0 on; a power of two */
+#define RECEIVER_BUFFERS	64	/* numbered from 0; a power of two */
 
 struct receiver {
 	struct io_uring uring;
@@ -21,18 +21,18 @@ struct receiver {
 	struct msghdr format;
 };
 
-/* Where it lies, until its buffer is returned. */
+/* A received datagram's place, until its buffer is returned. */
 struct received {
 	unsigned int buffer, len;
 	struct sockaddr_in *name;
 	char *payload;
 };
 
-/* Room for so much payload.  These end the program if they fail. */
+/* With room for this much payload. These end the program on failure. */
 struct receiver *receiver_open(int sock, size_t payload);
 void receiver_wait(struct receiver *receiver);
 
-/* Is this a datagram, and no completion of another request?  Then it is to be taken. */
+/* Is this a datagram, rather than another request's completion? Then the caller must take it. */
 bool receiver_has(const struct io_uring_cqe *cqe);
 struct received receiver_take(struct receiver *receiver, const struct io_uring_cqe *cqe);
 void receiver_give(struct receiver *receiver, unsigned int buffer);

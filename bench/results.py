@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Results of measuring programs: got in a guest, summed up, written, shown."""
+"""Results of benchmark programs: run in a guest, summarise, write, show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EMULATED = (
 )
 
 
-# Compounds run there or not at all.
+# Compounds run there or fail.
 IN_KERNEL = ["env", "COSY_ENGINE=kernel"]
 
 
@@ -30,7 +30,7 @@ class MeasureError(Exception):
 
 
 def run_in_guest(options: list[str], command: list[str], module: bool = True) -> str:
-    """What a program prints in a guest.
+    """A program's output in a guest.
 
     module: syscript.ko is loaded
     """
@@ -43,7 +43,7 @@ def run_in_guest(options: list[str], command: list[str], module: bool = True) ->
 
 
 def in_guest(options: list[str], command: list[str], module: bool = True) -> dict[str, Any]:
-    """What it prints as JSON, and the machine under it."""
+    """A program's JSON output, and the host machine."""
     try:
         return {"machine": machine(), **json.loads(run_in_guest(options, command, module))}
     except json.JSONDecodeError as error:
@@ -51,7 +51,7 @@ def in_guest(options: list[str], command: list[str], module: bool = True) -> dic
 
 
 def machine() -> str:
-    """The machine that runs the guest."""
+    """The host machine."""
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
     return f"{models[0] if models else os.uname().machine}, {os.cpu_count()} CPUs"
@@ -68,7 +68,7 @@ def summary(samples: list[float]) -> dict[str, Any]:
 
 
 def verdict(value: float, at_most: float, aim: float = 0) -> str:
-    """On a ratio that has to stay within a bound, and should reach an aim."""
+    """A judgement on a ratio with an upper bound and a target."""
     if value > at_most:
         return "OVER"
     return "reaches the aim" if value <= aim else "within"
@@ -81,7 +81,7 @@ def write(path: Path, result: dict[str, Any]) -> None:
 
 
 def show(header: list[str], rows: list[list[str]]) -> None:
-    """A table for people: the first column to the left, the others to the right."""
+    """Print a table: the first column left-aligned, the others right-aligned."""
     widths = [max(len(line[i]) for line in [header, *rows]) for i in range(len(header))]
     for line in [header, *rows]:
         cells = [f"{cell:>{width}}" for cell, width in zip(line[1:], widths[1:], strict=True)]
@@ -95,7 +95,7 @@ def headline(what: str, result: dict[str, Any]) -> None:
 def parser(
     description: str | None, more: Sequence[argparse.ArgumentParser] = ()
 ) -> argparse.ArgumentParser:
-    """The options of all that is measured in a guest, and more."""
+    """Common options of benches in a guest, and more."""
     options = argparse.ArgumentParser(description=description, parents=more)
     options.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
     options.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
@@ -103,12 +103,12 @@ def parser(
 
 
 class Measurement(NamedTuple):
-    """Something that is measured in time or, with --icount, in instructions."""
+    """A bench that measures time or, with --icount, instructions."""
 
     name: str
     rounds: int
     steady_rounds: int
-    measure: Callable[[str, bool, int], dict[str, Any]]  # of kernel, icount, rounds
+    measure: Callable[[str, bool, int], dict[str, Any]]  # arguments: kernel, icount, rounds
     show: Callable[[dict[str, Any], int], None]  # of the result, rounds
 
     def main(

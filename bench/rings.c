@@ -31,7 +31,7 @@
 #define BLOCK_MS	1	/* the least */
 #define SOL_XDP_	283
 
-/* One of AF_XDP's four: where the kernel's and our indices are, and the entries. */
+/* One of AF_XDP's four rings: the kernel's and our index, and the entries. */
 struct ring {
 	uint32_t *producer, *consumer;
 	void *entries;
@@ -39,7 +39,7 @@ struct ring {
 
 struct rings {
 	int sock;
-	char *in, *out;		/* AF_PACKET's; AF_XDP has one memory, at @in */
+	char *in, *out;		/* AF_PACKET's; AF_XDP has one memory area, at @in */
 	unsigned int next_in, next_out;
 	struct ring fill, completion, rx, tx;
 
@@ -87,7 +87,7 @@ static void swap(void *a, void *b, size_t n)
 	memcpy(b, t, n);
 }
 
-/* Turns a request into its reply, and returns its length; 0: it is no request. */
+/* Turns a request into its reply and returns its length; 0: not a request. */
 static unsigned int turn_round(char *frame, unsigned int len, rings_answer *answer)
 {
 	struct headers *h = (struct headers *)frame;
@@ -139,7 +139,7 @@ static void set(int sock, int level, int option, const void *value, socklen_t le
 
 /* -- AF_PACKET --------------------------------------------------------------- */
 
-/* With two rings of such sizes, of which all versions begin with the same fields. */
+/* With two rings of these sizes; all versions of the structure begin with the same fields. */
 static struct rings *open_packet(const char *device, int version, const struct tpacket_req3 *in,
 				 const struct tpacket_req3 *out)
 {
@@ -226,7 +226,7 @@ void rings_serve_packet(struct rings *rings, rings_answer *answer)
 		send_out(rings);
 }
 
-/* Copies it over.  False: it is no request. */
+/* Copies the reply to the send ring. False: not a request. */
 static bool answer_block(struct rings *rings, const struct tpacket3_hdr *in, rings_answer *answer)
 {
 	struct tpacket3_hdr *out = (void *)(rings->out + rings->next_out % FRAMES * ROOM);
@@ -274,7 +274,7 @@ static long bpf(int command, union bpf_attr *attr)
 	return ret;
 }
 
-/* Of the device's only queue all goes to the socket. */
+/* Redirects everything from the device's only queue to the socket. */
 static void redirect(int sock, unsigned int device)
 {
 	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_XSKMAP, .key_size = 4,
@@ -298,7 +298,7 @@ static void redirect(int sock, unsigned int device)
 	attr = (union bpf_attr){ .link_create = {
 		.prog_fd = bpf(BPF_PROG_LOAD, &attr), .target_ifindex = device,
 		.attach_type = BPF_XDP, .flags = XDP_FLAGS_SKB_MODE } };
-	bpf(BPF_LINK_CREATE, &attr);	/* for as long as this program runs */
+	bpf(BPF_LINK_CREATE, &attr);	/* as long as this program runs */
 }
 
 static struct ring map_ring(int sock, const struct xdp_ring_offset *at, off_t what, size_t size)
@@ -365,7 +365,7 @@ struct rings *rings_open_xdp(const char *device)
 	return rings;
 }
 
-/* Returns how many are to be sent. */
+/* Returns the number of frames to send. */
 static unsigned int answer_xdp(struct rings *rings, rings_answer *answer)
 {
 	const struct xdp_desc *in = rings->rx.entries;
@@ -409,7 +409,7 @@ struct rings *rings_open_uring(int sock)
 	return rings;
 }
 
-/* The buffer is back when the reply has gone out. */
+/* The buffer is returned when the reply has been sent. */
 static void reply(struct rings *rings, const struct io_uring_cqe *cqe, rings_answer *answer)
 {
 	struct received in = receiver_take(rings->receiver, cqe);
@@ -425,7 +425,7 @@ static void reply(struct rings *rings, const struct io_uring_cqe *cqe, rings_ans
 	io_uring_sqe_set_data64(sqe, i);
 }
 
-/* Returns how many were requests. */
+/* Returns the number of requests. */
 static unsigned int take_answer(struct rings *rings, rings_answer *answer)
 {
 	unsigned int head, seen = 0, n = 0;
@@ -446,7 +446,7 @@ static unsigned int take_answer(struct rings *rings, rings_answer *answer)
 	return n;
 }
 
-/* A receiver is one thread's: the first one's that serves. */
+/* A receiver belongs to one thread: the first that serves. */
 void rings_serve_uring(struct rings *rings, rings_answer *answer)
 {
 	if (!rings->receiver)

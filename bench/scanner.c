@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A scanner: reads the beginning of each file of a tree and adds up its bytes.  For
- * bench/everyone.py: as written with plain calls, and from the library's manual.
+ * A scanner: reads the beginning of each file of a tree and adds up its bytes. For
+ * bench/everyone.py: written with plain calls, and by the library's manual.
  *
  * usage: scanner plain|script DIRECTORY
  *

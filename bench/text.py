@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure work on text in Lua: the confined engine next to lua5.1 and the distribution's luajit.
+"""Measure text processing in Lua: the confined engine, the distribution's lua5.1 and luajit.
 
-The pieces of bench/text are run as processes of this machine, in turn, in time; then in a
-guest, whose clock counts instructions, with the scripts in the kernel.
+The pieces of bench/text run in turn as processes on this machine, timed; then in a guest whose
+clock counts instructions, with the scripts in the kernel.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from typing import Any
 import results
 
 PIECES = ("statsd", "syslog", "http", "csv", "dns", "bytes")
-# Memory that users may lock, as scripts in the kernel do, is 8 MiB in most distributions.
+# Users may lock 8 MiB in most distributions, and scripts in the kernel lock memory.
 LIMITS = ["--time-limit", "10s", "--memory-limit", "2M"]
-# That of this tree; in the guest there is one already.
+# This tree's image; the guest has set one already.
 os.environ.setdefault("SYSCRIPT_LUA_IMAGE", str(results.ROOT / "build/lua-runtime/lua.image"))
-# What a ratio may be at most: of one piece to luajit, of all in the mean, to lua5.1.
+# Upper bounds of ratios: each piece to luajit, the mean to luajit, and to lua5.1.
 AT_MOST, MEAN_AT_MOST, LUA51_AT_MOST = 2.0, 1.3, 0.7
 SECONDS = 0.15
-# Items that are counted in the guest.
+# Number of items to count in the guest.
 COUNTED = {"statsd": 8000, "syslog": 8000, "http": 1500, "csv": 400, "dns": 8000, "bytes": 2500}
 
 
@@ -56,7 +56,7 @@ def cpu_ns() -> int:
 
 
 class Piece:
-    """A file of bench/text, and the same for interpreters that do not call run()."""
+    """A file of bench/text, with a variant for interpreters that do not call run()."""
 
     def __init__(self, name: str, place: Path) -> None:
         self.ours = results.ROOT / "bench" / "text" / f"{name}.lua"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What servers that parse text cost per message: those of text_server.c.  Messages are put into
- * a server's socket before a step and replies are taken after it, outside the time.  What
- * flushes write is compared with what was sent.
+ * The cost per message of servers that parse text (text_server.c). Messages are put into a server's
+ * socket before a step and replies are taken after it, untimed. The output of flushes is compared
+ * with what was sent.
  *
  * usage: text_load ROUNDS STEPS [SERVER]
  *
- * Writes JSON: in each round every server once, in ns per message; and of servers that add up,
- * as NAME_flush, in ns per name.
+ * Writes JSON: in each round every server once, in ns per message; and for servers that compute
+ * sums, as NAME_flush, in ns per name.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -28,10 +28,10 @@
 #define DNS_FLAGS	2
 
 /**
- * struct client - of a server
- * @socks: to it; datagrams come from the first
- * @up:    queries that a forwarder forwards come here
- * @sum:   of the values that were sent since the last flush
+ * struct client - a server's client
+ * @socks: sockets to it; datagrams come from the first
+ * @up:    receives queries that a forwarder forwards
+ * @sum:   sum of the values sent since the last flush
  */
 struct client {
 	struct text_server *server;
@@ -81,7 +81,7 @@ static unsigned int make_query(char *text, unsigned int i)
 	return len + sizeof(tail) + 1;
 }
 
-/* Makes of a query its answer. */
+/* Turns a query into its answer. */
 static unsigned int make_answer(char *text, unsigned int len)
 {
 	static const char record[] = "\300\14\0\1\0\1\0\0\0\74\0\4\300\0\2\1";
@@ -122,7 +122,7 @@ static void client_send(struct client *client)
 
 /* -- Replies ---------------------------------------------------------------------------------- */
 
-/* What a forwarder asks is answered. */
+/* Answers the queries of a forwarder. */
 static void answer_forwarded(struct client *client)
 {
 	char text[1024];
@@ -133,7 +133,7 @@ static void answer_forwarded(struct client *client)
 			measure_die("client: an answer: %m");
 }
 
-/* Each query of the step has its answer. */
+/* Checks that each query of the step was answered. */
 static void take_answers(struct client *client)
 {
 	char text[1024], wanted[1024];
@@ -167,7 +167,7 @@ static void take_responses(struct client *client)
 	}
 }
 
-/* The sums that are written are those of what was sent. */
+/* Checks that the written sums equal what was sent. */
 static void take_flushed(struct client *client)
 {
 	static char text[65536];
@@ -221,7 +221,7 @@ static uint64_t flush(struct client *client)
 	return took;
 }
 
-/* A forwarder gets to know what will be asked. */
+/* Lets a forwarder learn the answers beforehand. */
 static void prime(struct client *client)
 {
 	char text[1024];
@@ -244,7 +244,7 @@ static void prime(struct client *client)
 
 /* -- Opening ---------------------------------------------------------------------------------- */
 
-/* A socket that is bound to a port of its own. */
+/* A socket bound to a free port. */
 static int bound(int type, struct sockaddr_in *address)
 {
 	socklen_t len = sizeof(*address);
@@ -267,7 +267,7 @@ static int connected(int type, const struct sockaddr_in *address)
 	return sock;
 }
 
-/* Two sockets of datagrams, each connected to the other. */
+/* Two datagram sockets, connected to each other. */
 static void open_upstream(struct client *client)
 {
 	struct sockaddr_in address, other;
@@ -357,7 +357,7 @@ int main(int argc, char **argv)
 	unsigned int steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, n = 0;
 	struct client *clients = calloc(text_server_count, sizeof(*clients));
 
-	/* In a round all names come, for the flush. */
+	/* All names must occur in a round, for the flush. */
 	if (steps * TEXT_BATCH < TEXT_NAMES || !rounds || !clients)
 		measure_die("usage: text_load ROUNDS STEPS [SERVER]");
 	setenv("SYSCRIPT_BACKEND", "kernel", 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See text_server.h. */
+/* The servers of text_server.h. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static inline uint32_t hash_step(uint32_t hash, char c)
 
 #define HASH_BEGIN	2166136261U
 
-/* The entry of a name, a new one if there is none. */
+/* The entry of a name; creates one if there is none. */
 static struct entry *table_entry(struct table *table, const char *name, uint32_t len,
 				 uint32_t hash)
 {
@@ -78,7 +78,7 @@ static struct entry *table_entry(struct table *table, const char *name, uint32_t
 	}
 }
 
-/* Writes a line for each name, and forgets all. */
+/* Writes a line for each name, and clears the table. */
 static void table_flush(struct table *table, int out, bool errors)
 {
 	static char text[65536];
@@ -103,7 +103,7 @@ static void table_flush(struct table *table, int out, bool errors)
 
 static struct table counts, gauges;
 
-/* A line, up to where it ends. */
+/* Takes one line; returns its end. */
 static const char *take_metric(const char *p, const char *end)
 {
 	const char *name = p;
@@ -165,7 +165,7 @@ static void flush_statsd(struct text_server *server)
 
 static struct table messages;
 
-/* Skips characters that are no blanks, and then blanks. */
+/* Skips non-blank characters, then blanks. */
 static const char *next_word(const char *p, const char *end)
 {
 	while (p < end && *p != ' ')
@@ -227,7 +227,7 @@ static struct {
 } out;
 static struct table answers;
 
-/* The question in small letters, with its hash; its length, or 0: malformed. */
+/* The question in lower case, with its hash; its length, or 0 if malformed. */
 static uint32_t take_question(const char *text, uint32_t len, char *key, uint32_t *hash)
 {
 	uint32_t at = DNS_HEADER, label, i, n = 0;
@@ -270,7 +270,7 @@ static void open_dns(struct text_server *server)
 	}
 }
 
-/* Makes of query @i its answer, as message @n. */
+/* Turns query @i into its answer, as message @n. */
 static bool answer_query(unsigned int i, unsigned int n)
 {
 	char key[DNS_KEPT], *text = in.data[i];
@@ -326,7 +326,7 @@ struct head {
 	size_t length;
 };
 
-/* A header, from its name to what follows it; NULL: it is none. */
+/* A header, from its name to the next one; NULL: not a header. */
 static const char *take_header(struct head *head, const char *p, const char *end)
 {
 	const char *colon, *value, *stop;
@@ -349,7 +349,7 @@ static const char *take_header(struct head *head, const char *p, const char *end
 	return stop + 2;
 }
 
-/* What answers the request in @text. */
+/* The response to the request in @text. */
 static const char *respond(const char *text, const char *end)
 {
 	const char *path = text + 4, *stop, *p;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Servers that parse text, each as a C program with recvmmsg(2), sendmmsg(2) and epoll(7), and
- * as a script of examples/text: what a program gains if all of its work is a script, and not
- * its system calls alone.
+ * Servers that parse text, each as a C program with recvmmsg(2), sendmmsg(2) and epoll(7), and as a
+ * script of examples/text: the gain if all of a program's work is a script, not just its system
+ * calls.
  */
 #ifndef TEXT_SERVER_H
 #define TEXT_SERVER_H
@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 #define TEXT_BATCH	16	/* messages in a step */
-#define TEXT_NAMES	200	/* that datagrams are about */
+#define TEXT_NAMES	200	/* different names in datagrams */
 #define TEXT_ROOM	8192
 
 /**
  * struct text_server
- * @script: its path; NULL: it is in C
- * @open:   prepares; the sockets are open
- * @step:   takes TEXT_BATCH messages
- * @flush:  writes the sums to @out, and begins anew; NULL: it has none
- * @sock:   where messages come from: a socket of datagrams, or an epoll instance
- * @out:    a pipe; of a forwarder the socket of the server that it asks
- * @fd:     of the script
+ * @script: its path; NULL: a C program
+ * @open:   prepares it; the sockets are open
+ * @step:   processes TEXT_BATCH messages
+ * @flush:  writes the sums to @out and resets them; NULL: it has none
+ * @sock:   source of messages: a datagram socket, or an epoll instance
+ * @out:    a pipe; for a forwarder, the socket to its upstream server
+ * @fd:     descriptor of the script
  */
 struct text_server {
 	const char *name, *script;
@@ -33,11 +33,11 @@ struct text_server {
 	int sock, out, fd;
 };
 
-/* Of each kind of server the script, and the program in C after it. */
+/* For each kind of server the script, followed by the C program. */
 extern struct text_server text_servers[];
 extern const unsigned int text_server_count;
 
-/* Has the program in C for DNS keep an answer. */
+/* Makes the C program for DNS cache an answer. */
 void text_dns_keep(const char *answer, size_t len);
 
 #endif

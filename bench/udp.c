@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What a UDP server's loop costs per request, in each of the ways of
- * udp_server.c.  Requests are put into the server's socket before a step and
- * replies are taken from the clients' sockets after it, outside the time.
+ * The cost per request of a UDP server's loop, for each server of udp_server.c. Requests are put
+ * into the server's socket before a step and replies are taken from the clients' sockets after it,
+ * untimed.
  *
  * usage: udp ROUNDS STEPS [SERVER...]
  *
- * Writes JSON: in each round every server once, in ns per request; and the mode
- * switches that a request takes.  SYSCRIPT_BACKEND=user in the environment: scripts
- * run in the process.
+ * Writes JSON: in each round every server once, in ns per request; and the mode switches per
+ * request. SYSCRIPT_BACKEND=user in the environment: scripts run in the process.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -24,7 +23,7 @@
 #include "order.h"
 #include "udp_server.h"
 
-#define WARM_UP		100	/* steps: compiled by then */
+#define WARM_UP		100	/* steps until everything is compiled */
 #define CPU		1
 
 struct client {
@@ -34,7 +33,7 @@ struct client {
 	uint64_t sent, received;
 };
 
-/* What waits in a socket, in bytes of kernel memory. */
+/* Kernel memory, in bytes, of what is queued in a socket. */
 static unsigned int waiting(int sock)
 {
 	unsigned int info[SK_MEMINFO_VARS];
@@ -45,14 +44,14 @@ static unsigned int waiting(int sock)
 	return info[SK_MEMINFO_RMEM_ALLOC];
 }
 
-/* ksoftirqd may be what delivers it, and it wants this CPU. */
+/* ksoftirqd may deliver it, and needs this CPU. */
 static void wait_for(int sock, unsigned int memory)
 {
 	while (waiting(sock) < memory)
 		sched_yield();
 }
 
-/* What a request takes there: sent to oneself. */
+/* Kernel memory of a queued request: sends one to itself. */
 static unsigned int request_memory(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -106,7 +105,7 @@ static void client_ask(struct client *client)
 	wait_for(client->server_sock, BATCH * memory);
 }
 
-/* Every reply is there, once, and is that of its request. */
+/* Checks that each reply arrives once and matches its request. */
 static void client_take(struct client *client)
 {
 	char reply[2 * REPLY_LEN], header[HEADER_LEN];
@@ -138,7 +137,7 @@ static uint64_t step(struct udp_server *server, struct client *client)
 	return took;
 }
 
-/* Those named on the command line, or all, come first. */
+/* Puts the servers named on the command line, or all, first. */
 static unsigned int choose(char **names)
 {
 	unsigned int chosen = 0;
@@ -160,7 +159,7 @@ static unsigned int choose(char **names)
 	return chosen;
 }
 
-/* Interleaved finely. */
+/* Servers alternate in small steps. */
 static void measure_round(struct client *clients, unsigned int n, unsigned int steps)
 {
 	double ns[n];
@@ -187,7 +186,7 @@ int main(int argc, char **argv)
 
 	if (!rounds || !steps || !clients)
 		measure_die("usage: udp ROUNDS STEPS [SERVER...]");
-	/* The library's scripts, too: in the kernel or not at all, unless told. */
+	/* The library's scripts, too: in the kernel or fail, unless told otherwise. */
 	setenv("SYSCRIPT_BACKEND", "kernel", 0);
 	n = choose(argv + 3);
 	measure_pin(CPU);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure what a UDP server's loop costs per request, in a guest.
+"""Measure the cost per request of a UDP server's loop, in a guest.
 
-The same loop in every way into the kernel, interleaved in one boot; once in
-time (emulation with fair settings) and once in instructions (icount: the same
-in every boot, and a mode switch looks cheaper than it is).  Then whole servers that parse
-text: scripts of examples/text on the confined engine, next to the same in C.
+The same loop by every interface to the kernel, interleaved in one boot; once in time (emulation
+with fair settings) and once in instructions (icount: the same in every boot, but a mode switch
+looks cheaper than it is). Then whole servers that parse text: scripts of examples/text on the
+confined engine, compared with C programs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import results
 
 RIVAL = "epoll_mmsg"
-# What is held against what.  recv_batch.lua and send_batch.lua are Figure 1 of the paper.
+# Servers and their rivals. recv_batch.lua and send_batch.lua are Figure 1 of the paper.
 PAIRS = [("combined", RIVAL), ("figure1", "mmsg")]
 
 WHAT = {
@@ -39,7 +39,7 @@ WHAT = {
 }
 
 
-# Servers that parse text, of text_server.c: the script, and the program in C.
+# Servers that parse text, in text_server.c: the script, and the C program.
 TEXT_PAIRS = {
     "statsd": "statsd_mmsg",
     "syslog": "syslog_mmsg",
@@ -48,7 +48,7 @@ TEXT_PAIRS = {
 }
 TEXT_AT_MOST = 1.0
 TEXT_ROUNDS, TEXT_STEPS = 3, 100
-# Once a second sums of so many names are written, while so many messages are received.
+# Once a second the sums of this many names are written, while this many messages arrive.
 NAMES, RATE = 200, 10_000
 
 
@@ -58,7 +58,7 @@ class Clock(NamedTuple):
     unit: str
     rounds: int
     steps: int
-    bounds: tuple[tuple[float, float], ...]  # at most and aim, of each of PAIRS
+    bounds: tuple[tuple[float, float], ...]  # upper bound and target for each of PAIRS
 
 
 CLOCKS = [
@@ -97,7 +97,7 @@ def show(clock: Clock, found: dict[str, Any]) -> None:
 
 
 def per_message(costs: dict[str, float], server: str) -> float:
-    """With its share of the writing of sums, whose cost is that of a name."""
+    """Including the message's share of writing sums, whose cost is per name."""
     return costs[server] + costs.get(f"{server}_flush", 0.0) * NAMES / RATE
 
 

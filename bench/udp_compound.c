@@ -7,7 +7,7 @@
 
 #include "udp_compound.h"
 
-/* Waits only if there is nothing, and the socket is asked first. */
+/* Tries without waiting first; waits only if there is nothing. */
 static int receive(struct udp_compound *server)
 {
 	struct epoll_event event;

@@ -11,7 +11,7 @@ struct udp_compound {
 	struct udp_messages in, out;
 };
 
-/* Waits for requests, and answers up to BATCH: how many, or -errno. */
+/* Waits for requests, and answers up to BATCH; returns their number, or -errno. */
 long udp_compound_step(struct udp_compound *server);
 
 #endif /* UDP_COMPOUND_H */

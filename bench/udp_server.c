@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* UDP servers, from one system call at a time to one script call a batch. */
+/* UDP servers, from one system call per message to one script call per batch. */
 #include <arpa/inet.h>
 #include <cosy.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void messages_init(struct udp_messages *messages, size_t len)
 	}
 }
 
-/* Reply @to answers request @from. */
+/* Makes reply @to from request @from. */
 static void answer(struct udp_server *server, unsigned int to, unsigned int from)
 {
 	server->out.name[to] = server->in.name[from];
@@ -106,7 +106,7 @@ static void step_epoll_mmsg(struct udp_server *server)
 	step_mmsg(server);
 }
 
-/* Requests go back as they are: the messages received are those to send. */
+/* Requests go back unchanged: the received messages are sent. */
 static void step_echo_mmsg(struct udp_server *server)
 {
 	expect_readable(server);
@@ -127,7 +127,7 @@ static void open_io_uring(struct udp_server *server)
 	server->private = receiver_open(server->sock, REQUEST_ROOM);
 }
 
-/* Copies the request out, as the others find it, and gives the buffer back. */
+/* Copies the request out, where the other servers expect it, and returns the buffer. */
 static void take_received(struct udp_server *server, const struct io_uring_cqe *cqe,
 			  unsigned int to)
 {
@@ -174,7 +174,7 @@ static int load(const char *path, uint32_t flags)
 	return source_register(&source, source_backend(), flags, MEMORY_LIMIT, TIME_LIMIT);
 }
 
-/* Figure 1 of the paper and its counterpart: a system call a message, inside. */
+/* Figure 1 of the paper and its counterpart: a system call per message, inside the script. */
 struct figure1 {
 	char packets[BATCH][1024], names[BATCH][28];
 	socklen_t namelens[BATCH];
@@ -217,7 +217,7 @@ static void step_figure1(struct udp_server *server)
 			   out->namelens, out->lens, BATCH), BATCH);
 }
 
-/* The plain batch calls, but from a script, and in one go. */
+/* The plain batch calls, made by a script in one call. */
 static void open_script_mmsg(struct udp_server *server)
 {
 	static const char text[] =
@@ -256,7 +256,7 @@ static void exchange(struct udp_server *server, unsigned int in, unsigned int ou
 	expect(server, "sending", results[1], out);
 }
 
-/* Sends what the step before has answered. */
+/* Sends the replies of the previous step. */
 static void step_combined(struct udp_server *server)
 {
 	reset_names(server);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * UDP servers that answer BATCH requests a step, each in its own way into the
- * kernel and with the same work in between.
+ * UDP servers that answer BATCH requests per step, each through another interface to the kernel and
+ * with the same work in between.
  */
 #ifndef UDP_SERVER_H
 #define UDP_SERVER_H
@@ -14,9 +14,9 @@
 #define REQUEST_LEN	40
 #define REQUEST_ROOM	1024
 #define REPLY_LEN	128
-#define HEADER_LEN	8	/* of a request: comes back in front of the reply */
+#define HEADER_LEN	8	/* of a request, which is returned in front of the reply */
 
-/* One of a server's two arrays of messages, as recvmmsg(2) wants them. */
+/* One of a server's two message arrays, for recvmmsg(2) and sendmmsg(2). */
 struct udp_messages {
 	struct mmsghdr hdr[BATCH];
 	struct iovec iov[BATCH];
@@ -28,11 +28,11 @@ struct udp_server {
 	const char *name;
 	void (*open)(struct udp_server *server);	/* or NULL */
 	void (*step)(struct udp_server *server);
-	/* Mode switches of a step; of scripts, where they run in the kernel. */
+	/* Mode switches per step; for scripts, when they run in the kernel. */
 	unsigned int switches;
-	/* What it sends first in a step are the replies of the step before. */
+	/* A step first sends the replies of the previous one. */
 	bool late;
-	/* It answers with the request itself. */
+	/* It replies with the request itself. */
 	bool echo;
 	int sock, epoll;
 	int scripts[2];
@@ -43,7 +43,7 @@ struct udp_server {
 extern struct udp_server udp_servers[];
 extern const unsigned int udp_server_count;
 
-/* Opens the server on a port of its own. */
+/* Opens the server on a free port. */
 void udp_server_open(struct udp_server *server, struct sockaddr_in *address);
 
 #endif

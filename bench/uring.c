@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See uring.h.  Straight on the system calls: two rings and an array. */
+/* Implements uring.h by raw system calls: two rings and an array. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -12,7 +12,7 @@
 #include "measure.h"
 #include "uring.h"
 
-#define LINK	3			/* requests for each file */
+#define LINK	3			/* linked requests per file */
 
 static struct {
 	int fd;
@@ -74,7 +74,7 @@ static struct io_uring_sqe *request(unsigned int index, unsigned int op, unsigne
 	return sqe;
 }
 
-/* Open into slot @i, read from it, close it. */
+/* Opens into slot @i, reads from it, closes it. */
 static void prepare(int dirfd, const struct uring_read *read, unsigned int i)
 {
 	struct io_uring_sqe *sqe = request(LINK * i, IORING_OP_OPENAT, i, IOSQE_IO_LINK);

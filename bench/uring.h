@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* open, read and close of many files by io_uring: linked, direct descriptors. */
+/* open, read and close of many files by io_uring: linked requests, direct descriptors. */
 #ifndef URING_H
 #define URING_H
 
@@ -13,10 +13,10 @@ struct uring_read {
 	long result;
 };
 
-/* False where there is no io_uring for us, or none with direct descriptors. */
+/* False if io_uring or its direct descriptors are unavailable. */
 bool uring_init(unsigned int files);
 
-/* At most as many as were told to uring_init(); one system call. */
+/* At most as many files as passed to uring_init(); one system call. */
 void uring_read_files(int dirfd, struct uring_read *reads, unsigned int n);
 
 #endif

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure programs as Debian has them and patched (apps/): that look at many files, NSD.
+"""Measure Debian's programs, plain and patched (apps/): those that walk many files, and NSD.
 
-The whole program, from exec() to exit(), on files in a tmpfs: loading the library and
-registering its scripts is in it.  The part of it that the patch is about, looking at the
-files, is measured by itself (bench/looks), next to its rivals: two threads, io_uring.
+The whole program, from exec() to exit(), on files in a tmpfs, including loading the library and
+registering its scripts. The part that the patch changes, getting files' attributes, is also
+measured by itself (bench/looks), compared with two threads and io_uring.
 
-NSD is measured for each query: bench/queries.py.
+For NSD, the cost of a query is measured: bench/queries.py.
 
-rm and ccache have no patch, as it would gain nothing: they are measured as they are, and the
-part that it would be about by itself, by all ways.
+rm and ccache have no patch, since it would gain nothing: they are measured plain, and the part that
+a patch would change by itself, in all variants.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOOK_WAYS = ("plain", "threads", "uring", "script")
 
 
 class Case(NamedTuple):
-    """A command, which of PARTS it does, and what is removed before it runs.
+    """A command, the PARTS that it does, and what to remove before it runs.
 
     alone: the patch saves nothing else
     """
@@ -64,25 +64,25 @@ CASES = {
     "few_files_ls": Case(["ls", "-l", "few"]),
     "few_files_rsync": Case(["rsync", "-ain", "few/", "empty/"]),
 }
-# A process of two million instructions, of which what others do meanwhile may be three
-# percent, is measured so much more often.
+# A process of two million instructions, of which noise may be three percent, is measured this much
+# more often.
 SHORT_TIMES = 10
-# What bench/looks looks at.
+# The work of bench/looks for each part.
 PARTS = {
     "tree": "20,000 files",
     "nested": "20,000 files in 800 directories",
     "some": "4,000 files",
     "build": "30,000 files by path",
 }
-# Of programs without a patch: what they run, whichever way.
+# For programs without a patch: the command, the same in each variant.
 UNPATCHED = {
     "rm": ["/bin/rm", "-r", "gone"],
     "ccache": ["/usr/bin/ccache", "g++", "-c", "source.cc"],
 }
 SOURCE = "#include <iostream>\n#include <map>\n#include <regex>\nint main() {}\n"
-# What a program could do instead, with two processors or many calls at once.
+# Alternatives for a program: two processors, or many calls at once.
 RIVALS = ("threads", "uring")
-# What it reads for it: by name its kind, its lines, and from where.
+# The input of bench/looks: by name its kind, its lines, and their directory.
 looks: dict[str, tuple[str, list[str], str]] = {}
 
 
@@ -90,7 +90,7 @@ def files(place: Path, count: int) -> None:
     place.mkdir(parents=True)
     directory = os.open(place, os.O_PATH)
     for number in range(count):
-        # Bare calls: an emulated CPU makes tens of thousands of them.
+        # Bare calls: an emulated CPU makes tens of thousands.
         fd = os.open(f"file{number}", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=directory)
         os.write(fd, b"x" * (number % 50))
         os.close(fd)
@@ -98,7 +98,7 @@ def files(place: Path, count: int) -> None:
 
 
 def make_trees() -> None:
-    """20,000 files with contents in 20 directories, in 800; 4,000, a build, and five."""
+    """20,000 files with contents in 20 directories, and in 800; 4,000, a build, and five."""
     Path("begin").touch()
     for number in range(20):
         files(Path(f"flat/{number}"), 1000)
@@ -132,11 +132,11 @@ def run(way: str, case: Case) -> dict[str, float]:
 
 
 def run_program(program: Path, case: Case, given: str = "") -> dict[str, float]:
-    """What a process and its children take, in us, or in thousands of instructions."""
+    """The cost of a process and its children, in us or in thousands of instructions."""
     environment = {"LD_LIBRARY_PATH": str(results.ROOT / "build"), "LC_ALL": "C"}
     environment |= {"PATH": os.environ["PATH"], "CCACHE_DIR": str(Path("ccache").absolute())}
-    # The clock of a guest that counts instructions is years behind the headers' times, which
-    # ccache would distrust, and then preprocess.
+    # The clock of an icount guest is years behind the headers' times; ccache would distrust these,
+    # and then preprocess.
     environment["CCACHE_SLOPPINESS"] = "include_file_mtime,include_file_ctime"
     shutil.rmtree(case.made, ignore_errors=True)
     begin, began = cpu_time(), time.monotonic()
@@ -160,7 +160,7 @@ seen: dict[tuple[str, ...], bytes] = {}
 
 
 def look(way: str, part: str) -> dict[str, float]:
-    """As run(), of bench/looks: without its start and its end."""
+    """Like run_program(), for bench/looks, without its start and end."""
     kind, lines, where = looks[part]
     done = subprocess.run(
         [LOOKS, way, kind],
@@ -180,10 +180,10 @@ seen_files: dict[str, int] = {}
 
 
 def unpatched(name: str) -> dict[str, dict[str, float]]:
-    """The program, and its part by all ways.
+    """The program, and its part in all variants.
 
-    A hit of ccache is a process, which would load the library and register the script: so the
-    part is a process, too.
+    A hit of ccache is a process, which would load the library and register the script: so the part
+    is a whole process, too.
     """
     found = {}
     for way in ("program", *LOOK_WAYS):
@@ -237,7 +237,7 @@ def medians(rows: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
 
 
 def instead(whole: dict[str, Any], part: dict[str, Any], way: str) -> dict[str, float]:
-    """The whole program, if it did its part so: over the plain one, CPU and elapsed."""
+    """The program with its part done so: ratios of CPU and elapsed time to the plain one."""
     return {
         name: 1 + (part[way][key] - part["plain"][key]) / whole["plain"][key]
         for name, key in (("ratio", "median"), ("elapsed_ratio", "elapsed"))
@@ -245,10 +245,10 @@ def instead(whole: dict[str, Any], part: dict[str, Any], way: str) -> dict[str, 
 
 
 def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> dict[str, Any]:
-    """Of a program, and of @parts: what bench/looks takes for its part of the work.
+    """A program's @parts: the cost of its share of the work, by bench/looks.
 
-    of_part: what is left of that part by what the patch saves.
-    threads, uring: computed from the two, no program was changed for it.
+    of_part: the share of it that is left after the patch's saving.
+    threads, uring: computed from both; no program was changed for it.
     """
     found = medians(rows)
     found["ratio"] = results.summary([row["ahead"]["cpu"] / row["plain"]["cpu"] for row in rows])
@@ -267,7 +267,7 @@ def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> 
 
 
 def without_patch(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A program, and what it would take if it did a part in another way: computed."""
+    """A program, and its computed cost if it did a part in another way."""
     found = medians(rows)
     whole = {"plain": found["program"]}
     return {
@@ -292,7 +292,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
 
 
 def show_parts(parts: dict[str, Any], unit: str, timed: bool) -> None:
-    """What looking at the files alone takes, and what its rivals do.
+    """The cost of getting attributes alone, and that of the rivals.
 
     A guest that counts instructions has one CPU, and its clock jumps while it is idle.
     """

@@ -111,7 +111,10 @@ static void set_up_far(unsigned int n, bool stack, const char *device)
 		command("ip link set %s up", device);
 		command("ip neigh add 10.0.%u.1 lladdr 02:00:00:00:%02x:01 dev %s", n, n, device);
 	} else {
-		/* What a script answers is not for the stack; it sees it first. */
+		/*
+		 * Requests that a script answers must not reach the stack; the script's socket sees
+		 * them first.
+		 */
 		command("ip link set %s up && tc qdisc add dev %s ingress && "
 			"tc filter add dev %s parent ffff: protocol all u32 match u32 0 0 "
 			"action drop", device, device, device);
@@ -141,7 +144,7 @@ int wires_make_tap(unsigned int n, bool stack, char *device)
 	strcpy(request.ifr_name, device);
 	command("modprobe tun");
 	tap = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
-	/* Checksums are the card's business. */
+	/* A network card verifies checksums. */
 	if (tap < 0 || ioctl(tap, TUNSETIFF, &request) || ioctl(tap, TUNSETOFFLOAD, TUN_F_CSUM))
 		measure_die("tap: %m");
 	command("ip link set %s address 02:00:00:00:%02x:02", device, n);

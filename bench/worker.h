@@ -12,15 +12,15 @@ struct worker {
 };
 
 /*
- * Starts one in this thread's network namespace and on its CPU, which serves UDP in
- * @mode, on frames of @device if that is "frames".  Returns at once.
+ * Starts one in this thread's network namespace and on its CPU; it serves UDP in @mode, on frames
+ * of @device if that is "frames". Returns at once.
  */
 void worker_start(struct worker *worker, const char *mode, const char *device,
 		  unsigned int batch, uint16_t port);
-/* Does nothing if there is none. */
+/* Does nothing if it was not started. */
 void worker_stop(const struct worker *worker);
 
-/* Once it serves, for: the ns in which it had a CPU so far; it has to be asleep. */
+/* Call it once the server works. Its ns on a CPU so far; it must be asleep. */
 void worker_watch(struct worker *worker);
 uint64_t worker_time(const struct worker *worker);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* For eBPF's programs: of what libbpf's headers have, what these use. */
+/* The parts of libbpf's headers that these eBPF programs use. */
 #ifndef HOOKS_BPF_H
 #define HOOKS_BPF_H
 
@@ -26,7 +26,7 @@ struct source {
 
 char _license[] SEC("license") = "GPL";
 
-/* The source of a datagram to PORT, or NULL. */
+/* The source address of a datagram to PORT, or NULL. */
 static inline const __u32 *source_of(const void *data, const void *end)
 {
 	const struct ethhdr *eth = data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Nothing: what a call takes by itself. */
+/* Does nothing: the cost of the call itself. */
 #include <linux/syscript_netfilter.h>
 
 const __u32 syscript_copies = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Fails: the packet takes the default. */
+/* Fails, so the packet gets the default verdict. */
 #include <linux/syscript_netfilter.h>
 
 const __u32 syscript_copies = 0;

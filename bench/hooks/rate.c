@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* So many datagrams a second to one port from each source, by an array of counters. */
+/* Limits datagrams per second to one port for each source, with an array of counters. */
 #include <linux/syscript_netfilter.h>
 
 #define PORT		4000

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- As table.c, in Lua, where what a program writes to by number is a table, too.
+-- Like table.c, in Lua, where an array indexed by number is a table, too.
 
 local PORT, A_SECOND = 4000, 1000000000
 

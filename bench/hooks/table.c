@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The same by a table, which takes new sources in and forgets old ones. */
+/* Like rate.c, with a table that adds new sources and expires old ones. */
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_table.h>
 

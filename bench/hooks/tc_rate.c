@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* rate.c for eBPF, at tc's ingress and at XDP. */
+/* rate.c as eBPF, for tc's ingress and for XDP. */
 #include "bpf.h"
 
 struct {

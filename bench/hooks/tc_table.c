@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* table.c for eBPF, at tc's ingress. */
+/* table.c as eBPF, for tc's ingress. */
 #include "bpf.h"
 
 struct {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Compiles traces in which each load is compared with all stores, and these with all that is
--- between: new ones with each call.
+-- Compiles traces in which each load is compared with all stores, and these with everything in
+-- between: new traces in each call.
 
 local lines = { "local x, p, q = ...", "local s, a = 0", "for i = 1, 60 do local n = { 0, 0, 0 }" }
 local x = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Parses blanks, a comment and a string's text, whole and from a function; the name of the
--- chunk is as long.
+-- Parses blanks, a comment and a long string, whole and from a reader function; the chunk's name is
+-- as long.
 
 local blanks = (" "):rep(2000000)
 local comment = "--[[" .. blanks .. "]]"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Compiles traces as long as they may be, each call new ones.
+-- Compiles traces of the maximum length, new ones in each call.
 
 local lines = { "local x = ...", "for i = 1, 200 do" }
 for i = 1, 300 do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Compiles very many side traces: of branches taken by turns.
+-- Compiles very many side traces, for branches taken in turn.
 
 local lines = { "local n = 0", "for i = 1, 20000 do", "local k = i * 7 % 61" }
 for i = 1, 60 do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Completes a long function; goes through a long table that has nothing in it.
+-- Finishes compiling a long function; traverses a long, empty table.
 
 local statements = ("x() "):rep(60000)
 local nils = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Has the collector look twice at very much, and clear large weak tables, at once.
+-- Makes the collector traverse a large heap twice, and clear large weak tables, atomically.
 
 local all, weak = {}, setmetatable({}, { __mode = "v" })
 for i = 1, 40000 do

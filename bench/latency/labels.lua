@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Parses a block with many labels and many more jumps, which all have to be compared.
+-- Parses a block with many labels and even more jumps, which must all be compared.
 
 local lines = {}
 for i = 1, 2000 do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Reads a number of megabytes, and one with as many blanks before it.
+-- Parses a number of several megabytes, and one after as many blanks.
 
 local size = 3 * 1024 * 1024
 local digits, blanks = ("1"):rep(size), (" "):rep(size) .. "7"

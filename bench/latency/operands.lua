@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Looks for long strings, long sets and the ends of long strings; replaces by long ones.
+-- Searches for long strings, long sets and the ends of long strings; replaces by long ones.
 
 local text = ("x"):rep(2000000)
 local set = "[" .. text .. "]"

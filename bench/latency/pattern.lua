@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Searches with a pattern that goes back again and again.
+-- Searches with a pattern that backtracks repeatedly.
 
 local s = string.rep("x", 250)
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Grows a table: each step moves all there is.
+-- Grows a table: each resize moves all elements.
 
 function run()
   local t = {}

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Empties a large array, so that what is left moves to the hash part at once; walks
--- what is empty; and has the table of strings grow and shrink.
+-- Empties a large array, so that the rest moves to the hash part at once; walks an empty table; and
+-- makes the string table grow and shrink.
 
 function run()
-  collectgarbage("collect")  -- what a signal has left
+  collectgarbage("collect")  -- left over from a signal
   local t = {}
   for i = 1, 400000 do t[i] = i end
   for i = 1, 399000 do t[i] = nil end

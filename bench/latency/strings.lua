@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Makes, turns, changes and searches strings of 1 MiB, each in one C call.
+-- Makes, reverses, changes and searches strings of 1 MiB, each in one C call.
 
 local size, turn = 1024 * 1024, 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-# make bench-memcached: memcached's ways to serve GETs over UDP, in one boot.
+# make bench-memcached: memcached's modes of serving GETs over UDP, in one boot.
 
 # Options of bench/memcached/memcached.py: BENCH_ARGS='--modes off syscript --rounds 9'
 BENCH_ARGS ?=
@@ -20,7 +20,8 @@ bench-memcached-frames-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udplo
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
 		--modes mmsg frames -o $(BUILD)/bench/memcached-frames-icount.json $(BENCH_ARGS)
 
-# Facebook's load, as memaslap has it: GETs of many keys, four threads.  On the wire, too.
+# Facebook's load, as memaslap generates it: GETs of many keys, four threads. Also over the veth
+# pair.
 bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
 		module $(BUILD)/syscript
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
@@ -28,14 +29,14 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 		--keys-per-get 50 --threads 4 --outstanding 64 \
 		-o $(BUILD)/bench/memcached-facebook-icount.json $(BENCH_ARGS)
 
-# Six of them in short, and du and ls on 20,000 files: tables, and the README's plots
-# (DEMO_ARGS='--pictures docs').  DEMO_ARGS=--seccomp: memcached's servers alone, under the
-# seccomp filter of containers.
+# Six modes with short runs, and du and ls on 20,000 files: tables, and the README's plots
+# (DEMO_ARGS='--pictures docs'). DEMO_ARGS=--seccomp: only memcached's servers, under the seccomp
+# filter of containers.
 DEMO_ARGS ?=
 DEMO_PARTS := $(WALKS)/coreutils-ahead.done $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/lua-runtime/lua.image module
-# First what waits for the network, and what keeps the CPUs busy meanwhile and needs a C
-# compiler alone.  configure of coreutils takes longest, on one CPU: then it begins at once.
+# First the downloads, and builds that meanwhile need only a C compiler. coreutils' configure takes
+# longest, on one CPU: then it starts at once.
 DEMO_FIRST := $(VENDOR_READY) $(BUILD)/deps/demo $(BUILD)/apt/coreutils.orig.tar.xz \
 	$(BUILD)/apt/memcached.orig.tar.xz $(KTREE)/complete \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measure memcached's ways to serve GETs over UDP, in one boot of a guest.
+"""Measure memcached's modes of serving GETs over UDP, in one boot of a guest.
 
-With --short what `make demo` shows: three of them, one size, one table. With --icount
-the worker's instructions for a GET, the same in every boot: on one CPU, since a guest
-that counts instructions has one clock for all of them.
+With --short, what `make demo` shows: three modes, one size, one table. With --icount, the worker's
+instructions per GET, the same in every boot: on one CPU, since an icount guest has one clock for
+all CPUs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import results
 import rounds
 from server import ServerError
 
-# s that a run takes besides its own, under emulation; and to start all servers.
+# s of overhead per run, under emulation; and to start all servers.
 OVERHEAD, START = 2, 120
 SHORT = {
     "modes": ["off", "mmsg", "syscript"],
@@ -38,7 +38,7 @@ RATIOS = ("throughput", "response_mean")
 
 
 def command(args: argparse.Namespace) -> list[str]:
-    """What runs in the guest."""
+    """The command to run in the guest."""
     words = ["bench/memcached/rounds.py", "--memcached", str(args.memcached)]
     for name in ("modes", "sizes", "outstanding"):
         words += [f"--{name}", *map(str, getattr(args, name))]
@@ -48,13 +48,13 @@ def command(args: argparse.Namespace) -> list[str]:
 
 
 def timeout(args: argparse.Namespace) -> float:
-    """After which the guest is taken for stuck."""
+    """Seconds after which the guest counts as hung."""
     runs = args.rounds * len(args.modes) * len(args.sizes) * len(args.outstanding)
     return START + 2 * runs * (args.seconds + OVERHEAD)
 
 
 def waited() -> float | None:
-    """s in which a task on this machine waited for a CPU."""
+    """s during which tasks on this machine waited for a CPU."""
     try:
         some = PRESSURE.read_text().splitlines()[0]
     except OSError:
@@ -77,7 +77,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def ratio(result: dict[str, Any], case: tuple[int, int], mode: str, base: str, of: str) -> Any:
-    """Over the rounds, a sample being a ratio within a round."""
+    """Over all rounds; a sample is a ratio within a round."""
     value = {
         (run["round"], run["mode"]): run[of]
         for run in result["runs"]
@@ -88,7 +88,7 @@ def ratio(result: dict[str, Any], case: tuple[int, int], mode: str, base: str, o
 
 
 def ratios(result: dict[str, Any]) -> dict[str, Any]:
-    """By case, then MODE_over_BASE, then what is compared."""
+    """By case, then MODE_over_BASE, then quantity."""
     found: dict[str, Any] = {}
     for size in result["sizes"]:
         for outstanding in result["outstanding"]:
@@ -116,7 +116,7 @@ def parse() -> argparse.Namespace:
         parser.set_defaults(**ICOUNT)
     elif chosen.short:
         parser.set_defaults(**SHORT)
-    # To be seen to be forbidden.
+    # Included to show that it is forbidden.
     if chosen.short and chosen.seccomp:
         parser.set_defaults(modes=["off", "mmsg", "io_uring", "syscript"])
     return parser.parse_args()

@@ -35,9 +35,9 @@ COLOURS = {
     "syscript_wait": "#7a2e1f",
     "frames": "#8064a2",
 }
-# Of the instructions with recvmmsg(2) and sendmmsg(2): at most, and the aim.
+# Relative to the instructions with recvmmsg(2) and sendmmsg(2): upper bound, and target.
 FRAMES_GOAL = 0.68, 0.60
-# Share of the time in which a task waits for a CPU, with nothing but this running.
+# Share of the time in which tasks wait for a CPU although nothing but this runs.
 PRESSURE = 0.1
 COLUMNS = {
     "throughput": ("GET/s", "{:.0f}"),
@@ -49,7 +49,7 @@ COLUMNS = {
 
 
 class Plot(NamedTuple):
-    """One of the two plots, in the form of the paper's figures."""
+    """One of the two plots, in the style of the paper's figures."""
 
     name: str
     of: str
@@ -65,7 +65,7 @@ PLOTS = (
 
 
 class Goal(NamedTuple):
-    """What a ratio of v64_w16 has to reach, and should reach."""
+    """Upper bound and target of a ratio of v64_w16."""
 
     pair: str
     of: str
@@ -92,7 +92,7 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def of_runs(result: dict[str, Any], mode: str, case: tuple[int, int], what: str) -> list[float]:
-    """A figure of a mode, of all rounds."""
+    """A figure of a mode, over all rounds."""
     return [
         run[what]
         for run in result["runs"]
@@ -135,7 +135,7 @@ def table(result: dict[str, Any], case: tuple[int, int]) -> Table:
 
 
 def goals(result: dict[str, Any]) -> Table:
-    """What was to be reached, and what was."""
+    """The goals, and the results."""
     header = [GOAL_CASE, "median", "min .. max", "to reach", "aim", ""]
     rows = []
     for goal in GOALS:
@@ -150,7 +150,7 @@ def goals(result: dict[str, Any]) -> Table:
 
 
 def of_load(result: dict[str, Any]) -> str:
-    """What else is said of it, if it is not one key and one thread."""
+    """A description of the load, unless it is one key and one thread."""
     keys, threads = result["keys_per_get"], result["threads"]
     text = f", {keys} keys a GET" if keys > 1 else ""
     return text + (f", {threads} threads of the load" if threads > 1 else "")
@@ -161,7 +161,7 @@ def cases(result: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def notes(result: dict[str, Any]) -> str:
-    """What has to be known to read the tables."""
+    """Explanations needed to read the tables."""
     faults = {
         name: sum(run[name] for run in result["runs"])
         for name in ("lost", "late", "duplicate", "stray", "unanswered")
@@ -206,7 +206,7 @@ def show(result: dict[str, Any]) -> None:
 
 
 def show_instructions(result: dict[str, Any]) -> None:
-    """What the worker's CPU does for a GET, where a ns of its time is an instruction."""
+    """The worker's CPU time per GET, where a ns is an instruction."""
     headline(result)
     for case in cases(result):
         count = {
@@ -231,7 +231,7 @@ def show_instructions(result: dict[str, Any]) -> None:
 
 
 def show_short(result: dict[str, Any]) -> None:
-    """A table, and what it says."""
+    """A table, and its conclusion."""
     headline(result)
     for case in cases(result):
         results.show(*table(result, case))
@@ -273,7 +273,7 @@ def page(result: dict[str, Any]) -> str:
 
 
 def missed(result: dict[str, Any]) -> list[str]:
-    """The goals that were not reached, in words."""
+    """The goals that were missed, in words."""
     return [
         f"{what}: {value}, to reach {bound}"
         for what, value, _, bound, _, verdict in goals(result)[1]
@@ -282,7 +282,7 @@ def missed(result: dict[str, Any]) -> list[str]:
 
 
 def caption(result: dict[str, Any]) -> str:
-    """What a picture that goes about on its own has to say of itself."""
+    """Explanations for a picture that is shown on its own."""
     rounds = result["rounds"]
     lines = [f"n = {rounds} rounds: means, with standard deviations. {result['machine']}"]
     if result.get("cpu_pressure", 0) > PRESSURE:
@@ -294,7 +294,7 @@ def caption(result: dict[str, Any]) -> str:
 
 def draw(result: dict[str, Any], plot: Plot, output: Path) -> None:
     """Bars for each mode by value size, with standard deviations."""
-    # Only who draws needs it, and it takes a second to load.
+    # Only drawing needs it, and it takes a second to load.
     import matplotlib
 
     matplotlib.use("Agg")

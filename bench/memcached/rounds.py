@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Load memcached in each of its modes, in rounds; print JSON.
 
-The servers of all modes run at once, each with its worker on CPU 0, and the
-load comes from CPU 1 to one at a time.  A round gives each of them its seconds, in
-slices that take turns; the rounds of one size and number of requests follow each
-other, so that a size has to be stored only once.
+The servers of all modes run at once, each with its worker on CPU 0; CPU 1 loads one at a time. A
+round loads each for some seconds, in alternating slices; the rounds of one size and number of
+requests are consecutive, so that values of a size are stored only once.
 
-Among modes with frames all servers are at the other end of a veth pair, and root's.
+If modes with frames are included, all servers are at the other end of a veth pair, and run as root.
 """
 
 from __future__ import annotations
@@ -38,18 +37,18 @@ from server import (
 SERVER_CPU, LOAD_CPU = 0, min(1, (os.cpu_count() or 1) - 1)
 KEYS = 2000
 WARM_UP = 0.2
-# Of a run's time at most.
+# Shares of a run's time, at most.
 WARM_UP_SHARE, COUNTED_SHARE = 1 / 4, 1 / 2
-# s that one server is loaded before it is the next one's turn: what slows this
-# machine for a moment, or the emulation of a CPU, slows all of them.
+# s that one server is loaded before the next one's turn: a temporary slowdown of the machine, or of
+# an emulated CPU, then affects all of them.
 SLICE = 0.1
-# s at most, for a count of mode switches: tracing disturbs, so it is not timed.
+# s at most for counting mode switches: tracing disturbs, so this part is not timed.
 COUNTED = 0.7
 COUNTED_SIZE = 64
 
 
 def load(servers: list[Server], size: int, outstanding: int, *options: str) -> list[dict]:
-    """One run of the load generator, which serves the servers in turn."""
+    """One run of the load generator, which loads the servers in turn."""
     command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
     command += ["--value-size", str(size), "--outstanding", str(outstanding), *options]
     command += ["--host", servers[0].host]
@@ -63,7 +62,7 @@ def load(servers: list[Server], size: int, outstanding: int, *options: str) -> l
 
 
 def figures(seen: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a run."""
+    """The figures kept from a run."""
     gets, faults = seen["get"], ("lost", "late", "duplicate", "stray", "unanswered")
     return {
         "throughput": gets["per_s"],
@@ -78,7 +77,7 @@ def figures(seen: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(server: Server) -> dict[str, str]:
-    """Fail unless the server serves in the mode that it was started in."""
+    """Fail unless the server is in the mode it was started in."""
     said = server.batching()
     way, _ = ON_ENGINE.get(server.mode, (server.mode, ""))
     if server.mode != "off" and said.get("udp_batch") != way:
@@ -94,13 +93,13 @@ def check(server: Server) -> dict[str, str]:
 
 
 def in_order(modes: list[str], number: int) -> list[str]:
-    """None always has the same one before it."""
+    """The order of modes changes from round to round: none always has the same predecessor."""
     turned = modes[number % len(modes) :] + modes[: number % len(modes)]
     return turned if number % 2 else turned[::-1]
 
 
 class Rounds:
-    """The servers, and what came of each run."""
+    """The servers, and the results of each run."""
 
     def __init__(self, args: argparse.Namespace, servers: dict[str, Server]) -> None:
         self.args = args
@@ -121,7 +120,7 @@ class Rounds:
         return {"runs": self.runs, "mode_switches_per_get": self.switches}
 
     def one(self, number: int, size: int, outstanding: int) -> None:
-        """A round of a size and a number of requests."""
+        """A round with a value size and a number of requests."""
         servers = [self.servers[mode] for mode in in_order(self.args.modes, number)]
         seconds = ["--seconds", str(self.args.seconds), "--slice", str(SLICE)]
         warm_up = min(WARM_UP, WARM_UP_SHARE * self.args.seconds)
@@ -138,8 +137,9 @@ class Rounds:
         return COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
 
     def count_switches(self) -> None:
-        """System calls of the worker for a GET, with nothing but GETs: sensors are told of a
-        script's calls as well, and these are taken off."""
+        """System calls of the worker per GET, with GETs only.
+
+        Sensors also count a script's calls, which are subtracted."""
         size, servers = self.counted_size, list(self.servers.values())
         options = ["--filled", "--ratio", "1:0", "--system-calls", "--warm-up", "0"]
         options += ["--seconds", str(min(COUNTED, COUNTED_SHARE * self.args.seconds)), *self.load]
@@ -158,7 +158,7 @@ class Rounds:
 
 
 def start(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[dict, dict[str, str]]:
-    """The servers by mode; and what the filter forbids, with what memcached says of it."""
+    """The servers by mode; and the modes that the filter forbids, with memcached's messages."""
     servers, refused = {}, {}
     ports = {mode: free_port() for mode in args.modes}
     wire = stack.enter_context(Wire(ports[FRAMES])) if FRAMES in ports else None
@@ -170,7 +170,7 @@ def start(args: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[dict, 
             server = stack.enter_context(Server(mode, binary=args.memcached, **options))
             check(server)
         except (ServerError, OSError) as error:
-            # It listens before its worker finds out.
+            # It listens before its worker notices.
             if not args.seccomp or mode != "io_uring":
                 raise
             refused[mode] = server.said() if server else str(error)
@@ -203,7 +203,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def machine() -> dict[str, str]:
-    """The kernel and the accelerator, as the load generator names them."""
+    """The kernel and the accelerator, in the load generator's words."""
     about = subprocess.run([str(UDPLOAD), "--machine"], stdout=subprocess.PIPE, check=True)
     return json.loads(about.stdout)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""A memcached with one worker, in one of the modes that it can serve UDP in."""
+"""A memcached with one worker, in one of its modes of serving UDP."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
 
 MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript", "syscript_wait", "confined")
 SCRIPTED = ("syscript", "syscript_interp", "syscript_wait", "confined")
-# Of those that are no mode of memcached's: that, and the engine of its script.
+# Modes that combine one of memcached's with an engine for its script.
 ON_ENGINE = {"confined": ("syscript", "confined")}
-# Where there is a Wire, and root.
+# With a Wire, as root only.
 FRAMES = "frames"
-# What the patches have it say begins so, and when a script is not in the kernel.
+# Prefix of the patch's messages; and its message if a script is not in the kernel.
 SAYS = "udp_batch: "
 SAYS_USER = "udp_batch: the script runs in this process"
 # s, on a busy machine that emulates.
 START, STOP = 60, 20
 WORKER = "mc-worker"
-# In fdinfo of a script's descriptor.
+# In a script descriptor's fdinfo.
 SCRIPT_CALLS = r"syscript-syscalls:\t(\d+)"
-# In a guest: one of the module's group.
+# In a guest: a user in the module's group.
 ACCOUNT = "member"
-# Runs a command under the seccomp filter of containers.
+# Runs a command under a container's seccomp filter.
 UNDER_SECCOMP = [sys.executable, str(ROOT / "tests" / "seccomp.py"), "container"]
 
 
@@ -63,11 +63,11 @@ class Wire:
 
 
 class ServerError(Exception):
-    """A memcached that does not do what it was started for."""
+    """A memcached that does not work as started."""
 
 
 def as_ordinary_user(command: list[str], account: str) -> list[str]:
-    """The command as it is run by an ordinary user: in a guest, root starts it."""
+    """The command run as an ordinary user: in a guest, root starts it."""
     if "SYSCRIPT_GUEST" in os.environ and os.getuid() == 0:
         options = [f"--reuid={account}", f"--regid={account}", "--init-groups"]
         return ["setpriv", *options, "--", *command]
@@ -75,7 +75,7 @@ def as_ordinary_user(command: list[str], account: str) -> list[str]:
 
 
 class Server:
-    """Runs from its creation to stop(); a context manager does that."""
+    """Runs from construction to stop(); also a context manager."""
 
     def __init__(
         self,
@@ -142,13 +142,13 @@ class Server:
             time.sleep(0.05)
 
     def said(self) -> str:
-        """What it has written to its standard output and error."""
+        """Its standard output and error so far."""
         self.log.seek(0)
         return self.log.read().strip()
 
     @functools.cached_property
     def thread(self) -> int:
-        """The worker thread, the one that serves."""
+        """The thread ID of the worker that serves."""
         tasks = Path(f"/proc/{self.process.pid}/task")
         found = [t.name for t in tasks.iterdir() if (t / "comm").read_text().strip() == WORKER]
         if len(found) != 1:
@@ -156,7 +156,7 @@ class Server:
         return int(found[0])
 
     def script_calls(self) -> int:
-        """System calls that its scripts have made in the kernel."""
+        """System calls that its scripts made in the kernel."""
         infos = [path.read_text() for path in Path(f"/proc/{self.process.pid}/fdinfo").iterdir()]
         return sum(int(n) for info in infos for n in re.findall(SCRIPT_CALLS, info))
 
@@ -164,7 +164,7 @@ class Server:
         return stats_of(self.host, self.port)
 
     def complaints(self) -> list[str]:
-        """What it said of batches."""
+        """Its messages about batches."""
         return [line for line in self.said().splitlines() if line.startswith(SAYS)]
 
     def batching(self) -> dict[str, str]:
@@ -187,7 +187,7 @@ class Server:
 
 
 def stats_of(host: str, port: int) -> dict[str, str]:
-    """What the command `stats` prints."""
+    """The output of the command `stats`."""
     with socket.create_connection((host, port), START) as conn:
         conn.sendall(b"stats\r\n")
         text = b""
@@ -201,7 +201,7 @@ def stats_of(host: str, port: int) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port that neither TCP nor UDP use."""
+    """A port that is free for TCP and UDP."""
     with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
         tcp.bind(("127.0.0.1", 0))
         port = tcp.getsockname()[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-# $(BUILD)/bench/udpload/udpload, a load generator for memcached over UDP, and a
-# reflector: the least that answers it.
+# $(BUILD)/bench/udpload/udpload, a load generator for memcached over UDP, and a reflector, which
+# does the minimum to answer it.
 
 UDPLOAD := $(BUILD)/bench/udpload/udpload
 REFLECTOR := $(BUILD)/bench/udpload/reflector
@@ -24,7 +24,7 @@ $(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/measure/measure.o
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
-# How fast the generator can be, with a reflector in place of a server.
+# The generator's maximum speed, with a reflector in place of a server.
 .PHONY: bench-udpload
 bench-udpload: $(UDPLOAD) $(REFLECTOR)
 	bench/udpload/ceiling.py

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""How many requests udpload can make, with a reflector in place of a server.
+"""Measure how many requests udpload can send, with a reflector in place of a server.
 
-Busy is the share of the time in which it had something to receive or to send;
-at 100 % it would be what limits a measurement, at the rate in the last column.
+Busy is the share of the time in which it had something to receive or to send; at 100 % the
+generator itself would limit a measurement, at the rate in the last column.
 """
 
 from __future__ import annotations

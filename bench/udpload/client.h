@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Clients: each has one request out at a time, a GET over UDP or a SET over TCP. */
+/* Clients: each has one request in flight, a GET over UDP or a SET over TCP. */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -9,20 +9,20 @@
 
 struct asked {
 	uint32_t key;
-	uint32_t since;		/* the oldest version that may be seen */
+	uint32_t since;		/* the oldest version that a reply may contain */
 };
 
 struct client {
-	struct client *next;	/* of those of its socket that are free */
+	struct client *next;	/* next free client of its socket */
 	struct get_socket *socket;
-	uint64_t start;		/* when it was sent, or was to be sent */
-	uint64_t sent;		/* when it was sent the last time */
+	uint64_t start;		/* when it was sent, or was due */
+	uint64_t sent;		/* when it was last sent */
 	uint32_t key;		/* of its SET */
 	struct asked *asked;	/* by its GET */
-	unsigned int keys;	/* of these, collected for the next GET or asked for */
+	unsigned int keys;	/* number of keys collected for the next GET, or requested */
 	uint16_t id;
-	bool waiting;		/* for the reply to a GET */
-	/* The datagrams of a reply that has several, or the values that have come. */
+	bool waiting;		/* waits for the reply to a GET */
+	/* The datagrams of a multi-datagram reply, or the values, received so far. */
 	uint64_t seen;
 	size_t have;
 	unsigned char *parts;

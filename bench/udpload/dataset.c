@@ -131,7 +131,7 @@ int64_t dataset_find(const struct dataset *data, const char *name, size_t len)
 		       (int64_t)key : -1;
 }
 
-/* Where the pool holds what follows the first words of a value. */
+/* Where the pool has the bytes after the first words of a value. */
 static const unsigned char *rest_of(const struct dataset *data, uint32_t key, uint32_t version)
 {
 	uint32_t x = key * 2654435761u ^ version * 2246822519u;
@@ -192,7 +192,7 @@ size_t dataset_reply(const struct dataset *data, uint32_t key, uint32_t version,
 	return put(at, end, LEN(end)) - buf;
 }
 
-/* Whether a value, with what precedes it, is the key's, in a version that may be seen. */
+/* Whether a value, with its header, is the key's, in a permitted version. */
 static bool take_value(const struct dataset *data, const struct asked *asked,
 		       const unsigned char **reply)
 {
@@ -234,7 +234,7 @@ enum reply dataset_check_value(const struct dataset *data, const struct asked *a
 		return REPLY_MISS;
 	if (len != data->reply_size - (*last ? 0 : LEN(miss)))
 		return REPLY_WRONG;
-	/* A key may have been asked for more than once. */
+	/* A key may be requested more than once. */
 	for (unsigned int i = 0; i < keys && !(found && !(seen & 1ull << *at)); i++) {
 		const unsigned char *from = reply;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Keys and values that follow from a key's number and a version, so that every
- * reply can be checked byte by byte without keeping a value.
+ * Keys and values that follow from a key's number and a version, so that every reply can be checked
+ * byte by byte without storing values.
  */
 #ifndef DATASET_H
 #define DATASET_H
@@ -18,11 +18,11 @@
 #define VALUE_SIZE_MIN	8
 #define VALUE_SIZE_MAX	65536
 #define KEYS_MAX	(1u << 24)
-/* Of a GET, and its bytes: what memcached's clients keep to. */
+/* Maximum of keys, and of bytes, in a GET: the limits of memcached's clients. */
 #define KEYS_PER_GET_MAX	64
 #define GET_SIZE_MAX		1400
 
-/* The most that a value needs around it, in a request or a reply. */
+/* The most bytes around a value, in a request or a reply. */
 #define FRAME_SIZE	(KEY_SIZE_MAX + 64)
 
 struct dataset {
@@ -31,13 +31,13 @@ struct dataset {
 	size_t value_size;
 	size_t reply_size;	/* of a GET of one key that hits */
 	char *names;
-	unsigned char *pool;	/* where values are cut from */
+	unsigned char *pool;	/* values are slices of it */
 	char tail[32];		/* of a reply's first line */
 	size_t tail_len;
-	/* By key, for all threads: the version last sent, the one last acknowledged. */
+	/* By key, shared by all threads: the version last sent, and the one last acknowledged. */
 	uint32_t *sent;
 	uint32_t *stored;
-	bool *setting;		/* a SET of it is out: the next has to wait */
+	bool *setting;		/* a SET of it is in flight: the next must wait */
 };
 
 enum reply {
@@ -46,7 +46,7 @@ enum reply {
 	REPLY_WRONG,
 };
 
-/* Ends the program if a size is out of range or there is no memory. */
+/* Ends the program if a size is out of range or memory is short. */
 void dataset_init(struct dataset *data, unsigned int keys, size_t key_size, size_t value_size);
 void dataset_free(struct dataset *data);
 
@@ -55,7 +55,7 @@ static inline const char *dataset_name(const struct dataset *data, uint32_t key)
 	return data->names + key * data->key_size;
 }
 
-/* All keys are stored, in versions before @next, which is the next to be sent. */
+/* All keys are stored, in versions before @next, the next version to send. */
 void dataset_is_stored(struct dataset *data, uint32_t next);
 
 /* Each writes a part of the protocol and returns its length. */
@@ -68,16 +68,16 @@ size_t dataset_reply(const struct dataset *data, uint32_t key, uint32_t version,
 /* The number of the key with this name; -1 if there is none. */
 int64_t dataset_find(const struct dataset *data, const char *name, size_t len);
 
-/* The version of the next SET of a key, which dataset_claim() has been successful for. */
+/* The version of the next SET of a key that dataset_claim() claimed. */
 uint32_t dataset_next(struct dataset *data, uint32_t key);
 
-/* Whether no SET of the key was out.  Until dataset_release() there is one. */
+/* Claims a key for a SET, until dataset_release(); false if a SET is in flight. */
 bool dataset_claim(struct dataset *data, uint32_t key);
 
-/* The SET has been answered, or is lost. */
+/* The SET was answered, or is lost. */
 void dataset_release(struct dataset *data, uint32_t key, bool stored);
 
-/* Versions of a key from this one on may be seen by who asks now. */
+/* The oldest version of a key that a request sent now may return. */
 static inline uint32_t dataset_since(const struct dataset *data, uint32_t key)
 {
 	return __atomic_load_n(&data->stored[key], __ATOMIC_ACQUIRE);
@@ -87,14 +87,14 @@ static inline uint32_t dataset_since(const struct dataset *data, uint32_t key)
 bool dataset_value_is(const struct dataset *data, uint32_t key, const unsigned char *value,
 		      uint32_t *version);
 
-/* What a reply to a GET of one key is. */
+/* Classifies a reply to a GET of one key. */
 enum reply dataset_check(const struct dataset *data, const struct asked *asked,
 			 const unsigned char *reply, size_t len);
 
 /*
- * The same of a datagram of the reply to a GET of several keys, which memcached sends for
- * each value: *@at is which of the @keys it is the value of, if it is right (one that is
- * not in @seen before one that is), and *@last whether the reply ends there.
+ * The same for one datagram of the reply to a GET of several keys, of which memcached sends one per
+ * value: *@at is the index of the key it belongs to, if it is right (keys not in @seen are
+ * preferred), and *@last says whether the reply ends there.
  */
 enum reply dataset_check_value(const struct dataset *data, const struct asked *asked,
 			       unsigned int keys, uint64_t seen,

@@ -12,7 +12,7 @@
 #include "gets.h"
 #include "measure.h"
 
-/* What precedes each datagram of memcached's protocol, in network order. */
+/* The header of each datagram in memcached's protocol, in network order. */
 struct frame {
 	uint16_t id;
 	uint16_t number;
@@ -31,14 +31,14 @@ enum fate {
 #define DATAGRAMS_MAX	64	/* of a reply */
 #define RECEIVE_BUFFER	(4 << 20)
 #define SEND_MAX	65000	/* bytes for UDP_SEGMENT */
-/* Wrong replies that are described. */
+/* Wrong replies to describe, at most. */
 #define DESCRIBED	5
 
 static void fit(struct get_socket *sock)
 {
 	int size = RECEIVE_BUFFER, segment = sock->request_size;
 
-	/* Less is had where that is not allowed: what is lost then is counted. */
+	/* The kernel may grant less: then losses are counted. */
 	setsockopt(sock->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	sock->segments = !setsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
 }
@@ -112,7 +112,7 @@ void gets_queue(struct get_socket *sock, struct client *client, uint64_t now)
 	dataset_get(sock->data, client->asked, client->keys, request + sizeof(frame));
 }
 
-/* Returns how many datagrams went, or -1. */
+/* Returns the number of datagrams sent, or -1. */
 static int send_queued(struct get_socket *sock)
 {
 	struct mmsghdr messages[GETS_BATCH] = { 0 };
@@ -216,7 +216,7 @@ static void take_reply(struct get_socket *sock, struct client *client,
 	complete(sock, client, now);
 }
 
-/* Of a GET of several keys.  They are in order: what is not there at the end is missed. */
+/* For a GET of several keys. They are in order: values missing at the end are misses. */
 static void take_value(struct get_socket *sock, struct client *client,
 		       const unsigned char *reply, size_t len, uint64_t now)
 {
@@ -240,7 +240,7 @@ static void take_value(struct get_socket *sock, struct client *client,
 	complete(sock, client, now);
 }
 
-/* One datagram of several: all but the last have the same length. */
+/* One datagram of several: all except the last have the same length. */
 static void add_part(struct get_socket *sock, struct client *client, const struct frame *frame,
 		     const unsigned char *payload, size_t len, uint64_t now)
 {

@@ -11,13 +11,13 @@
 
 #define SECOND		1000000000ull
 #define SEED		88172645463325252ull
-/* Time-outs without any answer after which the server is taken for dead. */
+/* Timeouts without any reply after which the server counts as dead. */
 #define PATIENCE	20
-/* Looks for lost requests in each time-out. */
+/* Searches for lost requests per timeout. */
 #define LOOKS		16
-/* At a fixed rate, requests in a row from the same socket. */
+/* At a fixed rate, consecutive requests from the same socket. */
 #define ROW		16
-/* Without a CPU of its own: how long to look for work, and how long to sleep. */
+/* Without a CPU of its own: how long to poll for work, and how long to sleep. */
 #define SPIN_NS		100000
 #define SLEEP_NS	1000000
 /* Warm-up, excluded. */
@@ -39,7 +39,7 @@ static uint32_t below(struct load *load, uint32_t n)
 	return (x >> 32) * n >> 32;
 }
 
-/* A key of which no SET is out, claimed for the next; -1 if there is none. */
+/* A key without a SET in flight, claimed for the next one; -1 if there is none. */
 static int64_t key_to_set(struct load *load)
 {
 	uint32_t key = below(load, load->data->keys);
@@ -68,8 +68,8 @@ static int64_t key_to_fill(struct load *load)
 }
 
 /*
- * Draws requests of one key until there are enough for a GET, as memaslap does: of the
- * ratio all keys count.  A SET goes out at once, with its key returned; -1: the GET does.
+ * Draws single-key requests until there are enough for a GET, as memaslap does: the ratio applies
+ * to keys. A SET is sent at once, and its key returned; -1: send the GET.
  */
 static int64_t draw(struct load *load, struct client *client)
 {
@@ -99,7 +99,7 @@ static void issue(struct load *load, struct client *client, uint64_t start, uint
 		gets_queue(client->socket, client, now);
 }
 
-/* How many requests are to be sent at this time. */
+/* The number of requests due at this time. */
 static uint64_t due(const struct load *load, uint64_t now)
 {
 	const struct load_options *options = load->options;
@@ -124,7 +124,7 @@ static uint64_t start_of_next(const struct load *load, uint64_t now)
 	return load->schedule + load->issued * SECOND / load->options->rate;
 }
 
-/* Has free clients of a socket ask.  Returns how many. */
+/* Lets free clients of a socket send requests. Returns their number. */
 static unsigned int issue_from(struct load *load, struct get_socket *sock, unsigned int most)
 {
 	uint64_t now = measure_now();
@@ -164,7 +164,7 @@ static void flush(struct load *load)
 			sets_flush(&load->connections[i], measure_now());
 }
 
-/* Whatever has come, without asking first.  Returns how much that was. */
+/* Receives everything queued, without polling first. Returns the amount. */
 static int receive(struct load *load)
 {
 	const struct load_options *options = load->options;
@@ -181,7 +181,7 @@ static int receive(struct load *load)
 	return n;
 }
 
-/* Without a CPU of its own it does not keep others from theirs for long. */
+/* Without a CPU of its own it must not keep others from theirs for long. */
 static uint64_t pause_load(struct load *load, uint64_t idle_since, uint64_t now)
 {
 	const struct load_options *options = load->options;
@@ -232,7 +232,7 @@ static void tell_progress(struct load *load, uint64_t now)
 	load->last_progress = now;
 }
 
-/* What needs not be done at each turn. */
+/* Work that need not be done in each iteration. */
 static void look_around(struct load *load, uint64_t now)
 {
 	uint64_t timeout = ns(load->options->timeout);
@@ -266,7 +266,7 @@ static bool all_done(const struct load *load, uint64_t now)
 	return requests && load->issued >= requests && !due(load, now) && !outstanding(load);
 }
 
-/* Until @end, or until all that was to be done is done. */
+/* Until @end, or until all requested work is done. */
 static void run_until(struct load *load, uint64_t end)
 {
 	uint64_t now = measure_now(), idle_since = now, last = now;
@@ -351,7 +351,7 @@ void load_fill(struct load *load)
 	load->stats.sets.all = 0;
 }
 
-/* What needs not be measured comes first. */
+/* First the work that must not be measured. */
 static void begin(struct load *load, double warm_up)
 {
 	if (load->options->together)
@@ -382,13 +382,13 @@ static void measure(struct load *load, double seconds)
 	stats->cpu_ns += cpu_time() - cpu;
 }
 
-/* No new requests: those that are out are answered, or late. */
+/* No new requests: those in flight are answered, or late. */
 static void drain(struct load *load)
 {
 	uint64_t end = measure_now() + ns(load->options->timeout);
 
 	if (load->options->rate) {
-		/* What came due in the last turn. */
+		/* Requests that became due in the last iteration. */
 		issue_due(load);
 		load->stats.unsent += load->stats.until ? due(load, load->stats.until) : 0;
 	}
@@ -401,7 +401,7 @@ static void end(struct load *load)
 {
 	for (unsigned int i = 0; i < load->options->sockets; i++)
 		load->stats.unanswered += load->sockets[i].waiting;
-	/* A duplicate would come right after. */
+	/* A duplicate would arrive right after. */
 	run_until(load, measure_now() + 10 * SLEEP_NS);
 }
 
@@ -420,7 +420,7 @@ void load_run(struct load *loads, const struct load_options *options)
 		begin(&loads[i], options->warm_up);
 		drain(&loads[i]);
 	}
-	/* None always has the same one before it. */
+	/* No server always has the same predecessor. */
 	for (unsigned int slice = 0; slice < slices; slice++)
 		for (unsigned int i = 0; i < options->n; i++)
 			load_slice(&loads[slice % 2 ? options->n - 1 - i : i],

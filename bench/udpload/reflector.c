@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The least that answers udpload: GETs over UDP, SETs over TCP, of keys that
- * udpload makes.  Shows how fast udpload can be, and does on purpose what it
- * has to notice: replies that are lost, come twice, are changed, or are late.
+ * The least that can answer udpload: GETs over UDP, SETs over TCP, of keys that udpload makes. It
+ * shows udpload's maximum speed, and causes the faults that udpload must notice: replies that are
+ * lost, duplicated, changed, or late.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,9 +25,9 @@
 #define PEERS_MAX	1024
 #define ROOM		(VALUE_SIZE_MAX + FRAME_SIZE)
 
-/* What options give: a number each. */
+/* Settings by options, a number each. */
 enum setting {
-	/* Each so-many-th reply; 0: none. */
+	/* Every nth reply; 0: none. */
 	LOSE,
 	DUPLICATE,
 	CORRUPT,
@@ -58,7 +58,7 @@ struct peer {
 struct reflector {
 	struct dataset data;
 	uint32_t *versions;
-	struct pollfd fds[2 + PEERS_MAX];	/* UDP, TCP, its connections */
+	struct pollfd fds[2 + PEERS_MAX];	/* UDP, TCP, and TCP's connections */
 	struct peer peers[PEERS_MAX];
 	unsigned int n;
 	unsigned long settings[SETTINGS];
@@ -73,7 +73,7 @@ static void stop(int signum)
 	stopped = signum;
 }
 
-/* Whether this GET is one of those that are to be treated so. */
+/* Whether this GET gets this treatment. */
 static bool hits(struct reflector *r, enum setting how, unsigned long *count)
 {
 	unsigned long nth = r->settings[how];
@@ -92,7 +92,7 @@ static void send_part(struct reflector *r, unsigned char *part, size_t len,
 			measure_die("sending failed: %m");
 }
 
-/* A reply in as many datagrams as it takes, each with the frame. */
+/* A reply in as many datagrams as needed, each with the frame. */
 static void send_reply(struct reflector *r, const unsigned char *frame,
 		       const unsigned char *reply, size_t len, const struct sockaddr_in *to)
 {
@@ -114,7 +114,7 @@ static void send_reply(struct reflector *r, const unsigned char *frame,
 	}
 }
 
-/* What a key of a GET has for an answer; where several are asked for, each has a datagram. */
+/* The reply for a key of a GET; with several keys, each has its own datagram. */
 static void answer_key(struct reflector *r, const unsigned char *request, int64_t key, bool last,
 		       const struct sockaddr_in *from)
 {
@@ -194,7 +194,7 @@ static void forget(struct reflector *r, unsigned int i)
 	r->fds[2 + i].fd = r->peers[i].fd;
 }
 
-/* Length of the request that starts there, 0 if it is not there yet. */
+/* Length of the request that starts there, 0 if incomplete. */
 static size_t take_set(struct reflector *r, struct peer *peer, const unsigned char *request,
 		       size_t len)
 {
@@ -268,7 +268,7 @@ static void serve(struct reflector *r)
 	}
 }
 
-/* UDP and TCP at one port, which is printed. */
+/* Listens for UDP and TCP at one port, and prints it. */
 static void listen_at(struct reflector *r)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };

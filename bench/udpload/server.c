@@ -10,7 +10,7 @@
 #include "measure.h"
 #include "server.h"
 
-/* Told of each system call, also of those that scripts make. */
+/* Counts each system call, including those of scripts. */
 #define ENTRY_ID	"/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"
 
 static uint64_t read_number(int fd, const char *what)
@@ -47,7 +47,7 @@ void server_open(struct server *server, pid_t thread, bool calls)
 	char path[64];
 
 	*server = (struct server){ .entries = -1 };
-	/* A thread's own directory is there, though not listed. */
+	/* A thread's own directory exists, though it is not listed. */
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", thread, thread);
 	server->schedstat = open(path, O_RDONLY | O_CLOEXEC);
 	if (server->schedstat < 0)

@@ -15,7 +15,7 @@
 
 static const char stored[] = "STORED";
 
-/* ns between two attempts to connect again. */
+/* ns between two attempts to reconnect. */
 #define RETRY_NS	100000000
 
 static int try_connect(struct set_connection *conn)
@@ -79,7 +79,7 @@ static struct client *next_answered(struct set_connection *conn, bool is_stored)
 	return client;
 }
 
-/* The server is gone, and whatever waited is lost. */
+/* The server is gone, and requests in flight are lost. */
 static void disconnect(struct set_connection *conn, const char *why)
 {
 	if (!conn->survive)

@@ -18,31 +18,31 @@ struct set_connection {
 	struct sockaddr_in server;
 	struct dataset *data;
 	struct stats *stats;
-	/* A ring of those that wait for an answer. */
+	/* A ring of the clients that wait for an answer. */
 	struct client **waiting;
 	unsigned int room, first, n;
-	unsigned char *requests;	/* that wait to be sent */
+	unsigned char *requests;	/* waiting to be sent */
 	size_t queued;
 	char replies[4096];
 	size_t have;
-	uint64_t retry;		/* when to connect again */
+	uint64_t retry;		/* when to reconnect */
 };
 
-/* Ends the program if there is no connection. */
+/* Ends the program if it cannot connect. */
 void sets_open(struct set_connection *conn, const struct sockaddr_in *server, unsigned int clients,
 	       struct dataset *data, struct stats *stats);
 void sets_close(struct set_connection *conn);
 
-/* Stores the next version of a key that was claimed, at the next sets_flush(). */
+/* Stores the next version of a claimed key, at the next sets_flush(). */
 void sets_queue(struct set_connection *conn, struct client *client, uint32_t key, uint64_t now);
 
-/* Sends what is queued, as far as it goes. */
+/* Sends queued requests, as far as the socket accepts them. */
 void sets_flush(struct set_connection *conn, uint64_t now);
 
-/* Takes in answers.  Returns how many there were. */
+/* Processes answers. Returns their number. */
 int sets_receive(struct set_connection *conn);
 
-/* The time since which the oldest waits for its answer, or @now. */
+/* The time since which the oldest request waits for its answer, or @now. */
 uint64_t sets_oldest(const struct set_connection *conn, uint64_t now);
 
 #endif

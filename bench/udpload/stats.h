@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What happened: counts, and times in HdrHistograms. */
+/* Results: counts, and times in HdrHistograms. */
 #ifndef STATS_H
 #define STATS_H
 
@@ -11,28 +11,28 @@ struct hdr_histogram;
 /* One kind of request. */
 struct kind {
 	uint64_t answered;	/* within windows */
-	uint64_t all;		/* since the start, for the progress */
-	struct hdr_histogram *times;	/* ns, of those that started in one */
+	uint64_t all;		/* since the start, to show progress */
+	struct hdr_histogram *times;	/* ns, for those started in a window */
 };
 
 struct stats {
-	/* The window, what is measured; 0 while it has no start or no end. */
+	/* The measuring window; 0 while its start or end is not set. */
 	uint64_t from, until;
-	uint64_t window_ns;	/* of all windows that there were */
+	uint64_t window_ns;	/* total of all windows */
 	struct kind gets, sets;
-	/* Since the start, the warm-up and what followed the window included. */
+	/* Since the start, including the warm-up and the time after the window. */
 	uint64_t misses;
-	uint64_t wrong;		/* replies that are not what was stored */
+	uint64_t wrong;		/* replies that differ from what was stored */
 	uint64_t lost;		/* GETs not answered in time, and sent again */
 	uint64_t late;		/* replies to those */
-	uint64_t duplicate;	/* replies to what had been answered */
-	uint64_t stray;		/* replies to nothing that was sent */
-	uint64_t broken;	/* SETs whose connection was closed by the server */
-	uint64_t unanswered;	/* GETs still out at the end */
-	uint64_t unsent;	/* requests that came due, and no client was free */
-	uint64_t idle_ns;	/* of windows: nothing to receive or send */
-	uint64_t cpu_ns;	/* of windows: of this thread */
-	unsigned int threads;	/* that the sums are of */
+	uint64_t duplicate;	/* replies to requests already answered */
+	uint64_t stray;		/* replies to requests never sent */
+	uint64_t broken;	/* SETs on a connection that the server closed */
+	uint64_t unanswered;	/* GETs still in flight at the end */
+	uint64_t unsent;	/* requests due when no client was free */
+	uint64_t idle_ns;	/* in windows: with nothing to receive or send */
+	uint64_t cpu_ns;	/* in windows: CPU time of this thread */
+	unsigned int threads;	/* number of threads in the sums */
 };
 
 void stats_init(struct stats *stats);
@@ -41,7 +41,7 @@ void stats_free(struct stats *stats);
 /* A request that started at @start was answered at @now. */
 void stats_answered(struct stats *stats, struct kind *kind, uint64_t start, uint64_t now);
 
-/* What happened in another thread meanwhile. */
+/* Adds another thread's results. */
 void stats_add(struct stats *stats, const struct stats *other);
 
 /* Writes JSON members, without braces. */

@@ -5,7 +5,7 @@
 #include "measure.h"
 #include "threads.h"
 
-/* Between two SETs of a key: versions from one run to the next only grow. */
+/* Between two SETs of a key: versions grow from one run to the next. */
 #define VERSION_NS	1000000
 
 static uint64_t share_of(uint64_t all, unsigned int threads, unsigned int number)
@@ -34,7 +34,7 @@ static void take_share(struct threads *threads, const struct load_options *all,
 		own->targets[i].thread = 0;
 }
 
-/* The first thread has the server store all values. */
+/* The first thread makes the server store all values. */
 static void open_server(struct threads *threads, const struct load_options *all,
 			unsigned int server)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The load, made by several threads: each has its share of clients, sockets and requests. */
+/* Several threads share the load: each has a part of the clients, sockets and requests. */
 #ifndef THREADS_H
 #define THREADS_H
 
@@ -20,10 +20,10 @@ struct threads {
 	} thread[THREADS_MAX];
 };
 
-/* Has the servers store all values, unless they hold them. */
+/* Makes the servers store all values, unless they hold them. */
 void threads_open(struct threads *threads, const struct load_options *options);
 
-/* Loads all servers.  Then the first thread's loads have what happened in all threads. */
+/* Loads all servers. Afterwards the first thread's loads have the results of all threads. */
 void threads_run(struct threads *threads, const struct load_options *options);
 void threads_free(struct threads *threads, const struct load_options *options);
 

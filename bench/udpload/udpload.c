@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Loads a memcached with GETs over UDP and SETs over TCP, and checks and times
- * every reply.
- */
+/* Loads a memcached with GETs over UDP and SETs over TCP; checks and times every reply. */
 #include <arpa/inet.h>
 #include <getopt.h>
 #include <stddef.h>
@@ -118,7 +115,7 @@ static void parse_ratio(struct load_options *load, const char *text)
 		measure_die("%s is not a ratio of GETs to SETs like 9:1", text);
 }
 
-/* Options that take a number, or none and are true or false. */
+/* Options with a number, or without one, which are booleans. */
 static const struct setting {
 	size_t offset;
 	enum { INT, UNSIGNED, SIZE, LONG, DOUBLE, FLAG } type;
@@ -212,7 +209,7 @@ static unsigned int at_most(unsigned int n, unsigned int most)
 	return n < most ? n : most;
 }
 
-/* Each thread has some of them. */
+/* Each thread needs at least one. */
 static void complete_sockets(struct load_options *load)
 {
 	unsigned int usual = at_least(at_most((load->clients + 7) / 8, 16), load->threads);
@@ -231,7 +228,7 @@ static void complete_sockets(struct load_options *load)
 	load->connections = at_most(at_least(load->connections, load->threads), load->clients);
 }
 
-/* A request is a datagram, and so is each value where it is one of several. */
+/* A request is one datagram, and so is each of several values. */
 static void check_keys(const struct load_options *load)
 {
 	if (load->keys_per_get > 1 &&
@@ -241,7 +238,7 @@ static void check_keys(const struct load_options *load)
 			    load->keys_per_get, load->key_size, load->value_size);
 }
 
-/* What follows from other options unless it is given. */
+/* Defaults that depend on other options. */
 static void complete(struct load_options *load)
 {
 	if (!load->clients)
