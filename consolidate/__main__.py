@@ -138,7 +138,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         "--rounds", type=int, default=calibrate.ROUNDS, metavar="N", help="repeat N times"
     )
     args, rest = parser.parse_known_args(argv)
-    # Traces after an option that follows other arguments: argparse takes none there.
+    # Traces after an option that follows other arguments: argparse accepts none there.
     if rest and "trace" in args and not any(one.startswith("-") for one in rest):
         args.trace += map(Path, rest)
     elif rest:
@@ -200,7 +200,7 @@ def report_of(args: argparse.Namespace) -> tuple[Report, Trace]:
 
 
 def candidate(args: argparse.Namespace) -> tuple[Report, Candidate, Prediction]:
-    """The candidate that is asked for: of the traces named, or of the last report."""
+    """The requested candidate, from the traces named or from the last report."""
     last = session.last(asked(args)) if args.trace else session.required()
     if last is None:
         last, _ = report_of(args)
@@ -306,7 +306,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # The reader has closed the pipe; the interpreter must not try again.
+        # The reader closed the pipe; the interpreter must not write again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-# consolidate(1): $(BUILD)/consolidate runs it from the tree, with the libraries of
-# build/venv where tests have made that.  The program that measures the cost model is C.
+# consolidate(1): $(BUILD)/consolidate runs it from the tree, with the libraries of build/venv if
+# tests have created that. A C program measures the cost model.
 
 CONSOLIDATE := $(BUILD)/consolidate
 CALIBRATE := $(BUILD)/consolidate-calibrate
@@ -18,7 +18,7 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/deps/consolidate.ready
 		'PYTHONPATH=$$build/.. exec "$$python" -m consolidate "$$@"' >$@
 	$(Q)chmod 0755 $@
 
-# Audit records have calls by number.
+# Audit records identify calls by number.
 $(CALL_NUMBERS): core/syscalls_nr.h consolidate/build.mk | $(BUILD)/deps/build.ready
 	$(call say,GEN)
 	@mkdir -p $(@D)
@@ -41,8 +41,8 @@ $(CALIBRATE): $(CALIBRATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
-# Its Python, what it reads, and, where the distribution's python3-rich is not
-# installed, that library with what it needs (all without machine code).
+# Its Python code and data and, where the distribution's python3-rich is not installed, that library
+# with its dependencies (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
 CONSOLIDATE_LIBRARIES := rich markdown_it mdurl pygments
 CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in html json c h,consolidate/*/*.$(type)) measure/*.[ch])
@@ -76,12 +76,12 @@ install-consolidate:
 	$(Q)chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
 	$(Q)install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
 
-# A million lines, read and mined: seconds.
+# Seconds to read and mine a million lines.
 .PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces test-live test-live-guest
 bench-consolidate: $(CONSOLIDATE)
 	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
 
-# What was predicted next to what was measured, in a guest on 6.1.
+# Predicted and measured savings, in a guest on 6.1.
 bench-prediction: consolidate module
 	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) -o $(BUILD)/bench/prediction.json
 
@@ -89,7 +89,7 @@ bench-prediction-icount: consolidate module
 	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) --icount \
 		-o $(BUILD)/bench/prediction-icount.json
 
-# The instructions of the cost model that ships, counted in a guest.
+# The instructions in the shipped cost model, counted in a guest.
 .PHONY: count-costs
 COUNT_COSTS = $(abspath $(CALIBRATE)) kernel 3 && echo && $(abspath $(CALIBRATE)) user 3
 count-costs: consolidate module
@@ -98,11 +98,11 @@ count-costs: consolidate module
 		>$(BUILD)/instructions.json
 	mv $(BUILD)/instructions.json consolidate/cost/instructions.json
 
-# Of real programs, recorded here: longer than the unit tests take.
+# Tests with real programs, recorded here: longer than unit tests take.
 test-traces: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
 	$(PYTEST) tests/recorded --ignore tests/recorded/test_live.py $(PYTEST_ARGS)
 
-# Scripts in the programs' place; of programs that are installed, and in the kernel.
+# Scripts in the place of installed programs, with the scripts in the kernel.
 test-live: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
 	$(PYTEST) tests/recorded/test_live.py $(PYTEST_ARGS)
 

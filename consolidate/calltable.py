@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What is known of each system call.
+"""Facts about each system call.
 
-Which calls scripts may make, and what kind each argument is, says
-core/syscalls.def.  The families here are what that file has no need to know:
-they concern the meaning of a call to the program that makes it.
+core/syscalls.def says which calls scripts may make, and the kind of each argument. The families
+here are facts that file does not need: they concern the meaning of a call to the program that makes
+it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OPENERS = words(
     mq_open pidfd_getfd
     """
 )
-# Their result counts what came; none is the end.
+# Their result counts bytes or items; 0 is the end.
 COUNTERS = words(
     """
     read pread64 readv preadv preadv2 recvfrom recvmsg recvmmsg getdents getdents64
@@ -38,28 +38,28 @@ COUNTERS = words(
     mq_timedreceive msgrcv copy_file_range splice sendfile tee
     """
 )
-# They look at files and change nothing: their order among other calls is free.
+# They only query files: their order among other calls does not matter.
 QUERIES = words(
     """
     stat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat getxattr
     lgetxattr statfs
     """
 )
-# They walk a path, which costs more than all else about them.
+# They resolve a path, which dominates their cost.
 PATHS = QUERIES | words("open openat openat2 creat unlink unlinkat mkdir mkdirat rename renameat")
-# They wait for another thread or process, which a script would keep waiting.
+# They wait for another thread or process, and would block a script.
 WAITERS = words("futex_wait futex_waitv wait4 waitid")
-# They are steps of a protocol in memory between threads, which no script takes part in.
+# They are steps of a protocol between threads in memory, in which no script takes part.
 BETWEEN_THREADS = words("futex futex_wake futex_requeue")
-# What a handler does, and when, is up to the program.
+# Which handler runs, and when, is up to the program.
 OF_SIGNALS = words("rt_sigaction rt_sigprocmask sigaltstack rt_sigpending")
 SLEEPERS = words("nanosleep clock_nanosleep pause rt_sigsuspend")
-# They wait for events at most so long, which is this argument.
+# They wait for events with a timeout, in this argument.
 TIMEOUTS = {"epoll_wait": 3, "epoll_pwait": 3, "epoll_pwait2": 3, "poll": 2, "ppoll": 2}
 TIMEOUTS |= {"select": 4, "pselect6": 4}
 AT_ONCE = frozenset(["0", "{tv_sec=0, tv_nsec=0}", "{tv_sec=0, tv_usec=0}"])
-# Arguments that the kernel reads and writes: offsets that it moves on, lengths of buffers that
-# become lengths of what is in them.  Each call needs a value of its own.
+# Arguments that the kernel reads and writes: offsets that it advances, buffer lengths that it
+# replaces by lengths of the contents. Each call needs a value of its own.
 IN_OUT = {
     "accept": {2},
     "accept4": {2},
@@ -72,9 +72,9 @@ IN_OUT = {
     "sendfile": {2},
     "splice": {1, 3},
 }
-# The allocator's, in the middle of anything: no part of a sequence.
+# The allocator's calls may occur anywhere: never part of a sequence.
 ALLOCATOR = frozenset(["brk", "madvise"])
-# Kinds of work, for tables: the first that has a call counts.
+# Kinds of work, for tables: the first that contains a call counts.
 KINDS = {
     "attributes": QUERIES | words("fstat fstatfs fgetxattr flistxattr listxattr llistxattr"),
     "directories": words("getdents getdents64 mkdir mkdirat rmdir chdir fchdir getcwd"),
@@ -109,7 +109,7 @@ KINDS = {
     "signals": words("rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack rt_sigsuspend"),
 }
 OTHER_KIND = "other"
-# Names of strace that differ from the kernel's table.
+# strace's names that differ from the kernel's table.
 ALIASES = {
     "fstatat64": "newfstatat",
     "pread": "pread64",
@@ -154,7 +154,7 @@ def _numbers() -> dict[int, str]:
 
 
 def name_of(number: int) -> str:
-    """The name of a call of x86-64, which has no other in the kernel's audit."""
+    """The name of an x86-64 call; audit records only have its number."""
     return _numbers().get(number, f"syscall_{number}")
 
 
@@ -162,7 +162,7 @@ def name_of(number: int) -> str:
 def kinds(name: str) -> str:
     """A letter of "ifps" for each argument of a call that scripts may make.
 
-    See syscalls.def; which arguments are optional is of no concern here.
+    See syscalls.def; which arguments are optional does not matter here.
     """
     return _table()[0].get(name, "").lower().replace("l", "i")
 
@@ -177,7 +177,7 @@ def why_not(name: str) -> str | None:
 
 
 def kind_of(name: str) -> str:
-    """What work a call is, see KINDS."""
+    """A call's kind of work, see KINDS."""
     return _kinds().get(name, OTHER_KIND)
 
 
@@ -203,7 +203,7 @@ def pauses(name: str) -> str | None:
 
 
 def incidental(name: str, args: str) -> bool:
-    """Whether a call is the allocator's."""
+    """Whether a call belongs to the allocator."""
     if name == "mmap":
         return "ANONYMOUS" in args
     return name in ALLOCATOR or name == "munmap"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Dataclasses as JSON and back: to keep a report without reading its trace again."""
+"""Dataclasses to JSON and back: keeps a report without reading its trace again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections import Counter
 from enum import Enum
 from typing import Any
 
-# How what JSON has no word for is marked.
+# Marks for types that JSON lacks.
 CLASS, ENUM, TUPLE, SET, DICT, BYTES = "class", "enum", "tuple", "set", "dict", "bytes"
 
 
 class Codec:
-    """Knows some classes; a field with the metadata `kept` False is not kept."""
+    """Encodes some classes; a field with the metadata `kept` False is skipped."""
 
     def __init__(self, *classes: type) -> None:
         self.classes = {one.__name__: one for one in classes}

@@ -9,7 +9,7 @@ class ConsolidateError(Exception):
 
 
 def not_installed(tool: str, package: str) -> ConsolidateError:
-    """A program that is missing, and Debian's name of its package."""
+    """An error for a missing program, with the name of its Debian package."""
     return ConsolidateError(
         f"{tool} is not installed: sudo apt-get install {package}"
         " (or your distribution's command and package)"

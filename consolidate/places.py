@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Where the other parts of syscript are: in the source tree, or as `make install` puts them."""
+"""Paths of syscript's other parts: in the source tree, or as `make install` puts them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-# Of the source tree; an installed package has only measure/ next to it.
+# The source tree; an installed package has only measure/ next to it.
 ROOT = PACKAGE.parent
 BUILD = ROOT / "build"
 GUEST = ROOT / "vm" / "guest"
@@ -23,11 +23,11 @@ CALIBRATE = (BUILD / "consolidate-calibrate", PACKAGE / "consolidate-calibrate")
 
 
 def first(candidates: tuple[Path, ...]) -> Path | None:
-    """The first of these that is there."""
+    """The first of these that exists."""
     return next((path for path in candidates if path.exists()), None)
 
 
 def version() -> str:
-    """Of syscript, whose part this is."""
+    """The version of syscript, to which this package belongs."""
     path = first(VERSION)
     return path.read_text().strip() if path is not None else "of a tree that is not built"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Keeps the last report, so that its numbers mean something to the next command."""
+"""Stores the last report, so that the next command can refer to its numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from consolidate.report.report import Program, Report
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
-# Of the form in which it is kept.
+# Version of the stored format.
 VERSION = 5
 CODEC = Codec(
     *(
@@ -44,7 +44,7 @@ CODEC = Codec(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a report is of."""
+    """The input of a report."""
 
     traces: tuple[Path, ...]
     cost_model: Path | None
@@ -54,7 +54,7 @@ class Asked:
     seconds: float | None
 
     def key(self) -> list:
-        """The same as long as the report would be; files that are gone are another."""
+        """Equal as long as the report would be; missing files give another key."""
         files = [(str(path), stamp(path)) for path in self.traces]
         own = str(self.cost_model) if self.cost_model else None
         return json.loads(
@@ -74,7 +74,7 @@ def file() -> Path:
 
 
 def keep(asked: Asked, report: Report) -> None:
-    # A convenience: a report is no worse for a home that cannot be written.
+    # Only a convenience: a report must not fail for an unwritable home.
     with contextlib.suppress(OSError):
         file().parent.mkdir(parents=True, exist_ok=True)
         temporary = file().with_suffix(f".{os.getpid()}")
@@ -83,7 +83,7 @@ def keep(asked: Asked, report: Report) -> None:
 
 
 def last(asked: Asked | None) -> Report | None:
-    """The last report, if it is about what is asked for, or nothing is asked for."""
+    """The last report, if it is about the request, or no traces are named."""
     try:
         kept = json.loads(file().read_text())
         if kept["key"][0] != VERSION or asked is not None and kept["key"] != asked.key():

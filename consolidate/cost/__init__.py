@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What a candidate saves, by the cost model of a machine, and measured."""
+"""A candidate's savings, by a machine's cost model and measured."""

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Measures what system calls cost on this machine, in a script and outside of one,
- * and what scripts cost: the cost model of consolidate(1).
+ * Measures the costs of system calls on this machine, inside scripts and outside, and of the parts
+ * of scripts: the cost model of consolidate(1).
  *
  * usage: consolidate-calibrate kernel|user ROUNDS
  *
@@ -50,7 +50,7 @@ static const char steps[] =
 	"}\n"
 	"function run(what, n, buf, path) kinds[what](n, buf, path) return n end\n";
 
-/* As lua.py writes them: n items of two calls and four fields. */
+/* Like the scripts of lua.py: n items of two calls and four fields. */
 static const char batch[] =
 	"local close, peek, poke = syscall.close, util.peek, util.poke\n"
 	"local NOT_MADE = -errno.ECANCELED\n"
@@ -118,7 +118,7 @@ static void outer_path(const struct cost *cost, uint64_t count)
 			measure_die("stat %s: %m", PATH);
 }
 
-/* Calls that the library's scripts do without, where programs make them. */
+/* Calls that programs make and the library's scripts avoid. */
 static void outer_read(const struct cost *cost, uint64_t count)
 {
 	(void)cost;
@@ -135,7 +135,7 @@ static void outer_fstat(const struct cost *cost, uint64_t count)
 			measure_die("fstat: %m");
 }
 
-/* As some versions of libc do fstat(). */
+/* As some versions of libc implement fstat(). */
 static void outer_fstatat(const struct cost *cost, uint64_t count)
 {
 	(void)cost;
@@ -178,7 +178,7 @@ static void library(const struct cost *cost, uint64_t count)
 	{ .name = script ".script." size, .step = library, .way = by_script,	\
 	  .items = n }
 
-/* Sizes between which lines are drawn: more files fit less well into caches. */
+/* Sizes between which to interpolate: more files fit less well into caches. */
 #define LIBRARY(script, by_calls, by_script)					\
 	BOTH(script, by_calls, by_script, "one", 1),				\
 	BOTH(script, by_calls, by_script, "few", LIBRARY_FEW),			\
@@ -210,7 +210,7 @@ static struct cost costs[] = {
 
 #define COSTS	(sizeof(costs) / sizeof(costs[0]))
 
-/* A script for each: none runs in code that was compiled for another. */
+/* A script for each probe, so that none runs code compiled for another. */
 static void register_all(enum syscript_backend backend)
 {
 	for (size_t i = 0; i < COSTS; i++) {
@@ -236,7 +236,7 @@ static void measure_round(unsigned int round)
 {
 	double ns[COSTS];
 
-	/* None is always the first. */
+	/* The order changes, so that none is always first. */
 	for (size_t i = 0; i < COSTS; i++) {
 		size_t at = (i + round) % COSTS;
 
@@ -248,13 +248,13 @@ static void measure_round(unsigned int round)
 	printf("}");
 }
 
-/* What scripts need, the library's among them. */
+/* Sets up what scripts need, including the library's. */
 static void prepare(const char *backend)
 {
 	if (strcmp(backend, "kernel") && strcmp(backend, "user"))
 		measure_die("usage: consolidate-calibrate kernel|user ROUNDS");
 	register_all(strcmp(backend, "user") ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER);
-	/* Which the library's functions ask when they are first called. */
+	/* The library's functions read this at their first call. */
 	setenv("SYSCRIPT_BACKEND", backend, 1);
 	file = library_setup(measure_directory());
 }

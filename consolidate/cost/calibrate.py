@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measures the cost model of a machine, and keeps it."""
+"""Measures a machine's cost model, and stores it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def machine() -> str:
 
 
 def calibrate(backend: str, guest: str | None, rounds: int = ROUNDS) -> tuple[CostModel, Path]:
-    """Measure here, or in a guest, and keep the model."""
+    """Measure here, or in a guest, and store the model."""
     program = places.first(places.CALIBRATE)
     if program is None:
         raise ConsolidateError("consolidate-calibrate is not built: run `make consolidate`")

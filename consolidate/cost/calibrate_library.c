@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* See calibrate_library.h. */
+/* The functions of calibrate_library.h. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,15 +17,13 @@
 
 #define SIZE		1024
 #define ROOM		4096
-#define NAMES		32768		/* bytes, as libc asks for */
+#define NAMES		32768		/* bytes, libc's buffer size */
 #define LISTING		(64 << 10)
 #define NEW_FILE	(O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
 
-/*
- * Two sets: the first read of a file that was written updates its atime.
- */
+/* Two sets: the first read of a file after a write updates its atime. */
 static char *paths[LIBRARY_MANY], *written[LIBRARY_MANY];
-static char *directories[LIBRARY_MANY + 1];	/* by how many entries they have */
+static char *directories[LIBRARY_MANY + 1];	/* by number of entries */
 static char rooms[LIBRARY_MANY][ROOM];
 static char listing[LISTING] __attribute__((aligned(8)));
 static struct stat stats[LIBRARY_MANY];
@@ -111,7 +109,7 @@ void library_write_many(int n)
 		expect(files[i].result, SIZE, written[i]);
 }
 
-/* They are the program's, whichever way it came by them. */
+/* The descriptors are the program's, whichever variant opened them. */
 static void close_files(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -122,7 +120,7 @@ void library_open_plain(int n)
 {
 	for (int i = 0; i < n; i++) {
 		files[i].result = plain(open(paths[i], O_RDONLY | O_CLOEXEC), paths[i]);
-		/* Not fstat(), which may be another system call. */
+		/* Not fstat(), which may use another system call. */
 		plain(syscall(SYS_fstat, files[i].result, &stats[i]), paths[i]);
 	}
 	close_files(n);
@@ -155,7 +153,7 @@ void library_stat_many(int n)
 
 /* -- Directories ----------------------------------------------------------- */
 
-/* The entries of one getdents64(2) that are not dots. */
+/* The entries of one getdents64(2) other than dots. */
 static int list_part(int fd, long len)
 {
 	int seen = 0;

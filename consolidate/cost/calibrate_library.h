@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the scripts of the library do, by plain calls and by the library's functions:
- * the ways whose difference is what such a script saves.
+ * The work of the library's scripts, by plain calls and by the library's functions: the difference
+ * is what a script saves.
  */
 #ifndef CALIBRATE_LIBRARY_H
 #define CALIBRATE_LIBRARY_H
@@ -10,10 +10,10 @@
 #define LIBRARY_FEW	10
 #define LIBRARY_MANY	200
 
-/* Makes the files that they work on.  Returns a descriptor, at the end of one of them. */
+/* Creates the files to work on. Returns a descriptor, at the end of one of them. */
 int library_setup(const char *directory);
 
-/* Each with the first @n files, up to LIBRARY_MANY, in one batch where there is one. */
+/* Each works on the first @n files, at most LIBRARY_MANY, in one batch if there is one. */
 void library_read_plain(int n);
 void library_read_many(int n);
 void library_open_read_close(int n);
@@ -24,7 +24,7 @@ void library_open_many(int n);
 void library_stat_plain(int n);
 void library_stat_many(int n);
 
-/* With a directory of @n entries: 1, LIBRARY_FEW or LIBRARY_MANY. */
+/* For a directory of @n entries: 1, LIBRARY_FEW or LIBRARY_MANY. */
 void library_list_plain(int n);
 void library_readdirplus(int n);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The ready scripts that do what a candidate does."""
+"""The library's ready scripts, and the candidates that they can replace."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ READ = rf"{OPEN} (?:{FSTAT} )?(?:read\+? ){{1,2}}close "
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A script of the library: the one description of it that consolidate goes by."""
+    """A script of the library: consolidate's only description of it."""
 
     name: str
-    # The steps of an iteration, `+` after what is repeated, that it is the script for.
+    # The steps of an iteration that it replaces; `+` marks repetition.
     sequence: str = ""
-    # Those in whose place one call of it can stand, so that it is in the cost model.
+    # The calls that one call of it replaces, so that it is in the cost model.
     replaces: str = ""
     # That call in C, for replays; see replay_library.py.
     call: str = ""
-    # The script in its place where there are many files; empty if it takes many itself.
+    # The script to use for many files; empty if this one takes many.
     of_many: str = ""
-    one_each: bool = False  # it takes one file or directory
+    one_each: bool = False  # it takes a single file or directory
 
 
-# The first whose sequence matches counts, so the larger ones stand first.
+# The first whose sequence matches counts, so longer ones come first.
 READY = (
     Ready(
         "readdirplus",
@@ -88,14 +88,14 @@ READY = (
     Ready("send_batch", r"(?:sendto\+? )+"),
 )
 BY_NAME = {one.name: one for one in READY}
-# What the cost model has, see calibrate.c.
+# Entries of the cost model, see calibrate.c.
 MEASURED = tuple(one.name for one in READY if one.replaces)
-# Files that are not read as files are: a script saves only mode switches there.
+# Special files: a script saves only mode switches there.
 SPECIAL = (b"/proc/", b"/sys/", b"/dev/")
 
 
 def steps(candidate: Candidate) -> str:
-    """An iteration in a form that patterns can look at."""
+    """An iteration's steps as text, for regular expressions."""
     text = ""
     for step in candidate.flow.steps:
         nested = len(step.path) > 1 or step.repeat is not Repeat.ONCE
@@ -108,7 +108,7 @@ def path_of(name: str) -> Path | None:
 
 
 def script_for(candidate: Candidate) -> str | None:
-    """The name of the library's script for a candidate; None if it has none."""
+    """The name of the library's script for a candidate; None if there is none."""
     text = steps(candidate)
     for one in READY:
         fits = one.sequence and re.fullmatch(one.sequence, text)
@@ -118,7 +118,7 @@ def script_for(candidate: Candidate) -> str | None:
 
 
 def same_data(candidate: Candidate) -> bool:
-    """Whether steps after an open work on what it opened, as all ready scripts do."""
+    """Whether steps after an open work on the opened file, as in all ready scripts."""
     steps_ = candidate.flow.steps
     if not steps_[0].name.startswith(("open", "creat")):
         return True
@@ -133,7 +133,7 @@ def same_data(candidate: Candidate) -> bool:
 
 
 def replacement(candidate: Candidate) -> str | None:
-    """That script, if one of its calls can stand in the place of all the candidate's."""
+    """That script, if one of its calls can replace all the candidate's."""
     script = script_for(candidate)
     fits = (
         script in MEASURED
@@ -146,12 +146,12 @@ def replacement(candidate: Candidate) -> str | None:
 
 
 def path_arg(step: Step) -> int:
-    """Which argument is the path; one that is not the first begins at a directory."""
+    """The index of the path argument; if not the first, it follows a directory."""
     return 0 if step.name in ("open", "creat", "stat", "lstat") else 1
 
 
 def stats_what_it_has(candidate: Candidate) -> bool:
-    """Whether newfstatat() after an open is of the file itself or of names in it."""
+    """Whether newfstatat() after an open concerns the file itself or names in it."""
     first, *others = candidate.flow.steps
     if not first.name.startswith("open"):
         return True
@@ -167,14 +167,14 @@ def is_empty(source: Source) -> bool:
 
 
 def of_files(candidate: Candidate) -> bool:
-    """Whether the paths that were seen are those of files and directories proper."""
+    """Whether the observed paths are regular files and directories."""
     first = candidate.flow.steps[0]
     seen = first.args[path_arg(first)].seen
     return not any(value.string and value.string.startswith(SPECIAL) for value in seen)
 
 
 def same_way(candidate: Candidate) -> bool:
-    """Whether one directory, flags and mode are for all files of a batch."""
+    """Whether all files of a batch have one directory, flags and mode."""
     return not candidate.batched or all(
         source.steady or not source.moving()
         for step in candidate.flow.steps
@@ -184,15 +184,15 @@ def same_way(candidate: Candidate) -> bool:
 
 
 def is_fstat(step: Step) -> bool:
-    """Whether it asks for the attributes of a descriptor."""
+    """Whether it queries a descriptor's attributes."""
     return step.name == "fstat" or (step.name in ("newfstatat", "statx") and is_empty(step.args[1]))
 
 
 def calls(script: str | None, candidate: Candidate) -> int:
-    """How often a script is called in the place of all the candidate's calls."""
+    """How many calls of a script replace all the candidate's calls."""
     return candidate.iterations if is_one_each(script) else candidate.script_calls
 
 
 def is_one_each(script: str | None) -> bool:
-    """Whether a script takes one file; one that consolidate writes, None, takes many."""
+    """Whether a script takes a single file; generated ones (None) take many."""
     return script in BY_NAME and BY_NAME[script].one_each

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Measures a candidate: both ways in one guest, with the cost model of that boot."""
+"""Measures a candidate: both variants in one guest, with the cost model of that boot."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from consolidate.emit import write
 from consolidate.errors import ConsolidateError, not_installed
 from consolidate.mine.candidate import Candidate, sequence
 
-# What a replay is compiled with, and the library that it calls.
+# Sources and library that a replay is compiled with.
 PARTS = places.ROOT / "measure"
 SOURCES = ("measure.c", "source.c")
 LIBRARY = "libsyscript.a"
 GUEST_TIME = 1800
 ROUNDS, ICOUNT_ROUNDS = 45, 5
-# With less, results count and not times.
+# With fewer, only results are checked, not times.
 FEW_ROUNDS = 10
-# The cost that replays measure, too: the shortest call that does something.
+# The cost that replays measure, too: the shortest call that does any work.
 YARDSTICK = "outer_slow"
 HINT_LIBRARY = (
     "It needs the library and its headers, as `make consolidate` builds them in the source tree"
@@ -66,10 +66,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """ns for one iteration."""
+    """ns per iteration."""
 
     candidate: Candidate
-    name: str | None  # of the library's script; None: the one that was written
+    name: str | None  # of the library's script; None: the generated one
     plain: float
     script: float
     saved: Cost
@@ -80,18 +80,18 @@ class Measured:
     costs: CostModel
 
     def predicts(self) -> str:
-        """Whether scripts save, as far as the prediction can tell."""
+        """Whether scripts save time, as far as the prediction can tell."""
         if self.predicted.low > 0:
             return "gain"
         return "loss" if self.predicted.high < 0 else "unknown"
 
     def error(self) -> float:
-        """The predicted over the measured saving, less 1."""
+        """The ratio of predicted to measured saving, minus 1."""
         return self.predicted.middle / self.saved.middle - 1 if self.saved.middle else float("inf")
 
 
 def program_of(candidate: Candidate, trace: str, rounds: int, written: bool) -> Program:
-    """The replay by the library's script if there is one, else by the one that is written."""
+    """The replay by the library's script if there is one, else by the generated one."""
     name = None if written else library.replacement(candidate)
     if name is not None:
         return LibraryProgram(write.planned(candidate), name, rounds)
@@ -101,14 +101,14 @@ def program_of(candidate: Candidate, trace: str, rounds: int, written: bool) -> 
 
 @contextmanager
 def directory() -> Iterator[Path]:
-    """For replays of this process; guests see one in the tree, unlike /tmp."""
+    """A directory for this process's replays; guests see the tree, but not /tmp."""
     parent = places.BUILD if os.access(places.BUILD, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="consolidate-replay-", dir=parent) as made:
         yield Path(made)
 
 
 def compiled(program: Program, replays: Path) -> Path:
-    """The replay, ready to run."""
+    """The compiled replay."""
     source = replays / f"replay{program.plan.candidate.number}.c"
     source.write_text(program())
     output = source.with_suffix("")
@@ -126,13 +126,13 @@ def compiled(program: Program, replays: Path) -> Path:
 
 
 def run(programs: list[Path], place: Place) -> list[tuple[CostModel, dict]]:
-    """Each both ways, all in one boot, and the cost models that were measured with it."""
+    """Each replay in both variants, all in one boot, with the cost models measured there."""
     calibration = f"{places.first(places.CALIBRATE)} {place.backend} {place.calibration_rounds}"
     replays = [f"{program} {place.backend}" for program in programs]
     if place.icount or place.rounds < FEW_ROUNDS:
         once, *raw = outputs([calibration, *replays], place)
         return [(costs_of(one, once), one) for one in raw]
-    # Before and after each.
+    # Before and after each replay.
     turns = [calibration]
     for command in replays:
         turns += [command, calibration]
@@ -143,7 +143,7 @@ def run(programs: list[Path], place: Place) -> list[tuple[CostModel, dict]]:
 
 
 def outputs(commands: list[str], place: Place) -> list[dict]:
-    """The JSON that each of them prints."""
+    """The JSON output of each command."""
     command = place.argv(["sh", "-ec", "; echo; ".join(commands)])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -160,23 +160,23 @@ def outputs(commands: list[str], place: Place) -> list[dict]:
 
 
 def at_one_speed(rounds: list[dict], replay: dict) -> list[dict]:
-    """As if the machine had been as fast all the time as it mostly was in a replay.
+    """Corrects times to the machine's most frequent speed during the replay.
 
-    That of a cloud is not, by a factor of two from one second to the next.
+    The speed of a cloud machine may vary by a factor of two from one second to the next.
     """
     speed = median(one[YARDSTICK] for one in replay["rounds"])
     return [{name: ns * speed / one[YARDSTICK] for name, ns in one.items()} for one in rounds]
 
 
 def costs_of(replay: dict, *lists: dict) -> CostModel:
-    """One cost model with the rounds of all."""
+    """One cost model from the rounds of all."""
     rounds = at_one_speed([one for found in lists for one in found["rounds"]], replay)
     text = json.dumps({**lists[0], "machine": calibrate.machine(), "rounds": rounds})
     return model.from_json(text, "what was measured")
 
 
 def predicted(program: Program, found: CostModel) -> Cost:
-    """For one iteration of the replay."""
+    """The predicted saving per iteration of the replay."""
     if isinstance(program, LibraryProgram):
         return predicted_of_library(program, found)
     candidate, setting, saved = program.plan.candidate, program.setting, model.NONE
@@ -205,7 +205,7 @@ def predicted_of_library(program: LibraryProgram, found: CostModel) -> Cost:
 def measure(
     candidates: list[Candidate], trace: str, place: Place, written: bool = False
 ) -> list[Measured]:
-    """With `written`, the scripts that are written even where the library has its own."""
+    """With `written`, the generated scripts, even if the library has its own."""
     if place.guest is not None and not os.access(places.GUEST, os.X_OK):
         raise ConsolidateError(
             "guests are started from syscript's source tree only: --here measures on this machine"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The cost model: what system calls and the parts of scripts cost on a machine."""
+"""The cost model: costs of system calls and of parts of scripts on a machine."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from consolidate import calltable
 from consolidate.cost import library
 from consolidate.errors import ConsolidateError
 
-# What is measured, see calibrate.c.
+# Measured costs, see calibrate.c.
 NAMES = (
     *("outer_fast", "inner_fast", "outer_slow", "inner_slow"),
     *("outer_path", "inner_path", "inner_string", "field_in", "field_out", "entry"),
     "batch_item",
     *("script_call", "outer_read", "outer_fstat", "outer_fstatat"),
 )
-# What scripts of the library do: by plain calls and by the script, of one file or
-# entry, of a few and of many.
+# The library's scripts: by plain calls and by the script, for one, few and many files or entries.
 SIZES = ("one", "few", "many")
 NAMES += tuple(
     f"{script}.{way}.{size}"
@@ -30,11 +29,11 @@ NAMES += tuple(
     for way in ("plain", "script")
     for size in SIZES
 )
-# In a process the library's scripts save no mode switches, but lookups of paths, and cost about
-# as much: which is more depends on paths and files.  The range is wider by this share of what
-# plain calls take.
+# In a process the library's scripts save path lookups but no mode switches, and cost about as much
+# as plain calls: which is cheaper depends on paths and files. So the range is widened by this share
+# of the plain calls' cost.
 IN_PROCESS = 0.3
-# In the place of what accelerates a guest: of the model that ships, see shipped.py.
+# Stands for a guest's accelerator in the shipped model, see shipped.py.
 MODELLED = "modelled"
 EMULATED = (
     "The cost model is of an emulated CPU (QEMU TCG), where a mode switch costs less than it\n"
@@ -44,7 +43,7 @@ EMULATED = (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Nanoseconds: the median, and the range that has the middle 80 % of the rounds."""
+    """Nanoseconds: the median, and the range of the middle 80 % of the rounds."""
 
     low: float
     middle: float
@@ -78,12 +77,12 @@ class CostModel:
         return spread(self.samples[name])
 
     def difference(self, one: str, other: str) -> Cost:
-        """What one costs more than the other: within a round, where load is the same."""
+        """The extra cost of one over the other, within a round, where the load is the same."""
         pairs = zip(self.samples[one], self.samples[other], strict=True)
         return spread([a - b for a, b in pairs])
 
     def joined(self, name: str) -> Cost:
-        """What is saved by making a call in a script instead of outside."""
+        """The saving from making a call in a script instead of outside."""
         if calltable.is_fast(name):
             return self.difference("outer_fast", "inner_fast")
         if name in calltable.PATHS:
@@ -91,7 +90,7 @@ class CostModel:
         return self.difference("outer_slow", "inner_slow")
 
     def item(self, fields: int) -> Cost:
-        """An item with so many fields, on top of its calls."""
+        """The cost of an item with this many fields, in addition to its calls."""
         calls, width = 2, 4
         samples = zip(
             *(self.samples[n] for n in ("batch_item", "inner_slow", "field_in", "field_out")),
@@ -101,11 +100,11 @@ class CostModel:
         return spread([b - calls * c + more * (i + o) for b, c, i, o in samples])
 
     def string(self) -> Cost:
-        """What a constant path or text costs more than an address."""
+        """The extra cost of a constant path or text over an address."""
         return self.difference("inner_string", "inner_path")
 
     def library(self, what: str, calls: float, items: float) -> Cost:
-        """What calls of a script of the library save, with so many items in all of them."""
+        """The saving by calls of a library script, with this many items in all of them."""
         if not calls:
             return NONE
         each = items / calls
@@ -120,7 +119,7 @@ class CostModel:
         return Cost(found.low - unsure, found.middle, found.high + unsure)
 
     def saved(self, what: str, size: str) -> list[float]:
-        """By one call of a script of the library, in each round."""
+        """The saving by one call of a library script, in each round."""
         ways = (self.samples[f"{what}.{way}.{size}"] for way in ("plain", "script"))
         return [plain - script for plain, script in zip(*ways, strict=True)]
 
@@ -164,7 +163,7 @@ def from_json(text: str, where: str) -> CostModel:
 
 
 def suits(path: Path) -> tuple[bool, bool, float]:
-    """How well a kept model is of this machine: its kernel, the kernel backend, the newest."""
+    """How well a stored model fits this machine: its kernel, the kernel backend, the newest."""
     return (
         path.name.startswith(f"{os.uname().release}-"),
         path.name.endswith("-kernel.json"),
@@ -173,7 +172,7 @@ def suits(path: Path) -> tuple[bool, bool, float]:
 
 
 def load(path: Path | None, backend: str | None = None) -> CostModel | None:
-    """The model that is named, or the one kept that suits this machine best."""
+    """The named model, or the stored one that fits this machine best."""
     if path is None:
         kept = directory().glob(f"*-{backend or '*'}.json")
         path = max(kept, key=suits, default=None)

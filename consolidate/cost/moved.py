@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What a script copies between process and kernel where plain calls copied more, or less.
+"""Bytes that a script copies between process and kernel, compared with plain calls.
 
-A script that is written reads its fields from the process's memory and writes results
-there, which plain calls have in registers.  Batches of the library fill one record for an
-entry or a file; what a listing found is not copied back to ask for its attributes.
+A generated script reads its fields from the process's memory and writes results there, which plain
+calls pass in registers. The library's batches fill one record per entry or file; names found by a
+listing are not copied back to query their attributes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from consolidate.mine.flow import Kind, Repeat
 from consolidate.trace.copied import STAT, STATX
 
 FIELD = 8
-# See <linux/syscript_files.h>; the record of a file comes in, and goes out with its result.
+# See <linux/syscript_files.h>; a file's record is copied in, and out with its result.
 RECORD, ATTRIBUTES, FILE = 152, 136, 32
 STATS = {"stat": STAT, "lstat": STAT, "fstat": STAT, "newfstatat": STAT, "statx": STATX}
 OF_MANY = frozenset(["read_many", "open_write_close", "open_fstat", "stat_many"])
 
 
 def fields(candidate: Candidate) -> float:
-    """Of a script that is written: parameters, those of a batch once, and results."""
+    """For a generated script: parameters (those of a batch once) and results."""
     flow = candidate.flow
     params = sum(
         count
@@ -32,7 +32,7 @@ def fields(candidate: Candidate) -> float:
 
 
 def by_readdirplus(candidate: Candidate) -> float:
-    """Paths of directories, and a record with its name for each entry."""
+    """Paths of directories, and a record and name for each entry."""
     steps = candidate.flow.steps
     entries, names = 0.0, 0.0
     for step, count, size in zip(steps, candidate.step_calls, candidate.step_bytes, strict=True):
@@ -43,7 +43,7 @@ def by_readdirplus(candidate: Candidate) -> float:
 
 
 def attributes(candidate: Candidate) -> tuple[float, float]:
-    """Bytes of structures with attributes, and how many of these there are."""
+    """Bytes of attribute structures, and their number."""
     counted = [
         (STATS[step.name] * count, count)
         for step, count in zip(candidate.flow.steps, candidate.step_calls, strict=True)
@@ -53,7 +53,7 @@ def attributes(candidate: Candidate) -> tuple[float, float]:
 
 
 def by_script(script: str | None, candidate: Candidate) -> float:
-    """Bytes over the whole trace, by the library's script, or (None) by one that is written."""
+    """Bytes over the whole trace, by the library's script, or (None) by a generated one."""
     copied = sum(candidate.step_bytes)
     if script is None:
         return copied + fields(candidate)
@@ -61,8 +61,8 @@ def by_script(script: str | None, candidate: Candidate) -> float:
         return by_readdirplus(candidate)
     if script in OF_MANY:
         copied += 2 * FILE * candidate.iterations
-    # A size is all that a descriptor's attributes were asked for, but where a script is
-    # for the attributes.
+    # The caller only wanted the size from a descriptor's attributes, unless the script is for
+    # attributes.
     size, count = attributes(candidate)
     copied -= size
     return copied + (count * ATTRIBUTES if script in ("open_fstat", "stat_many") else 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What a candidate would save: calls, and time by a machine's cost model."""
+"""A candidate's predicted savings: calls, and time by a machine's cost model."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from consolidate.cost.model import NONE, Cost, CostModel
 from consolidate.mine.candidate import Candidate
 from consolidate.mine.flow import Flow, Kind, Repeat, Step
 
-# Of the program's time, what is worth a change of the program.
+# The share of the program's time that makes a change worth while.
 WORTH = 0.005
-# More would be saved than there is: no figure of that is worth a look.
+# The prediction exceeds the program's time: no such figure is meaningful.
 MISFIT = "unknown: by this cost model it saves more than the program takes"
 
 
@@ -22,23 +22,23 @@ class Clock:
     """How long the traced program ran, in seconds: as recorded, and without the tracer."""
 
     recorded: float | None
-    untraced: float | None  # None: not known, a tracer slows calls by a factor of 3 to 50
+    untraced: float | None  # None: unknown, since a tracer slows calls by a factor of 3 to 50
 
     @property
     def seconds(self) -> float | None:
-        """What rates are of: a program waits for people and devices as long with a tracer."""
+        """The basis of rates: waiting for people and devices takes as long under a tracer."""
         return self.untraced or self.recorded
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Of one candidate, over the whole trace."""
+    """The prediction for one candidate, over the whole trace."""
 
     calls: int
     script_calls: int
-    copied: float  # bytes between process and kernel, by these calls
+    copied: float  # bytes copied between process and kernel by these calls
     script_copied: float  # and by the script's
-    script: str | None  # the library's that the cost is of; None: the one that is written
+    script: str | None  # the library script that was costed; None: the generated one
     saved: Cost | None  # ns, all in all
     share: Cost | None  # of the program's time
     verdict: str
@@ -54,7 +54,7 @@ class Prediction:
 
 
 def iteration_cost(flow: Flow, costs: CostModel, batched: bool) -> Cost:
-    """What a script does in one iteration on top of its calls: read fields, write results."""
+    """A script's work per iteration besides its calls: reading fields, writing results."""
     fields = sum(
         source.kind is Kind.PARAM and not (batched and source.steady)
         for step in flow.steps
@@ -72,7 +72,7 @@ def iteration_cost(flow: Flow, costs: CostModel, batched: bool) -> Cost:
 def of_library(
     script: str, flow: Flow, counts: list[float], items: float, calls: float, costs: CostModel
 ) -> Cost:
-    """What its script saves in the place of iterations whose steps have these counts."""
+    """The script's saving for iterations whose steps occurred this often."""
     steps = list(zip(flow.steps, counts, strict=True))
     if script == "readdirplus":
         items = sum(count for step, count in steps if step.repeat is Repeat.NAMES)
@@ -81,7 +81,7 @@ def of_library(
         if library.is_fstat(step):
             call = "outer_fstat" if step.name == "fstat" else "outer_fstatat"
             saved += costs.cost(call).times(count)
-    # One of each is in the cost of such a script.
+    # The cost of such a script contains one of each.
     if script == "open_fstat":
         return saved - costs.cost("outer_fstat").times(items)
     reads = sum(count for step, count in steps if step.name == "read")
@@ -89,7 +89,7 @@ def of_library(
 
 
 def saving_by_library(script: str, candidate: Candidate, costs: CostModel) -> Cost:
-    """Nanoseconds over the whole trace."""
+    """The saving in nanoseconds over the whole trace, by a library script."""
     flow, whole = candidate.flow, candidate.whole
     saved = of_library(
         script,
@@ -99,12 +99,12 @@ def saving_by_library(script: str, candidate: Candidate, costs: CostModel) -> Co
         library.calls(script, candidate),
         costs,
     )
-    # Of the others the first call failed, and fails in the script.
+    # In the other iterations the first call failed, and fails in the script, too.
     return saved + joined(flow.steps[0], costs).times(candidate.iterations - whole)
 
 
 def saving(candidate: Candidate, costs: CostModel) -> Cost:
-    """Nanoseconds over the whole trace, by the script that is written."""
+    """The saving in nanoseconds over the whole trace, by the generated script."""
     found = NONE
     for step, count in zip(candidate.flow.steps, candidate.step_calls, strict=True):
         found += joined(step, costs).times(count)
@@ -143,7 +143,7 @@ def predict(candidate: Candidate, costs: CostModel | None, time: Clock) -> Predi
 
 
 def share_of(saved: Cost | None, time: Clock) -> Cost | None:
-    """Of the program's time; None where it is not known, or less than what would be saved."""
+    """The share of the program's time; None if unknown, or less than the saving."""
     if saved is None or not time.untraced:
         return None
     share = saved.times(1e-9 / time.untraced)
@@ -151,7 +151,7 @@ def share_of(saved: Cost | None, time: Clock) -> Cost | None:
 
 
 def verdict(saved: Cost | None, share: Cost | None, time: Clock) -> str:
-    """What to think of it; nothing, where the cost or the program's time is not known."""
+    """The verdict; empty if the cost or the program's time is unknown."""
     if saved is None:
         return ""
     if saved.middle <= 0:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Writes a C program that does a candidate both ways, in an equivalent setting.
+"""Generates a C program that runs a candidate's calls plainly and by a script, in an equivalent
+setting.
 
-The setting is made of what the trace shows: files of the size that was read,
-directories of as many entries as were listed, paths that do not exist where opening
-failed, sockets with as many packets waiting.
+The setting follows the trace: files of the size that was read, directories of as many entries as
+were listed, missing paths where opening failed, sockets with as many queued packets.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ C_CONSTANT = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 @dataclass(slots=True)
 class Setting:
-    """How much of everything there is."""
+    """Quantities of the setting."""
 
     items: int
     entries: int
     size: int
-    repeats: dict[int, float]  # how often a step comes in an iteration
+    repeats: dict[int, float]  # how often a step occurs per iteration
 
 
 def per_iteration(candidate: Candidate) -> dict[int, float]:
-    """How often each step is called in a whole iteration, on the average."""
+    """How often each step is called in a whole iteration, on average."""
     calls = enumerate(candidate.step_calls)
     return {number: count / max(1, candidate.whole) for number, count in calls}
 
@@ -57,7 +57,7 @@ def setting(plan: Plan) -> Setting:
     repeats = per_iteration(candidate)
     for node in plan.walk():
         if node.gathers == "stream":
-            # There is room for all at once.
+            # There is room for all of them at once.
             repeats[node.first] = 1
     items = min(MOST_ITEMS, round(candidate.lengths)) if candidate.batched else 1
     named = [repeats[n] for n, step in enumerate(plan.steps) if from_name(step)]
@@ -66,7 +66,7 @@ def setting(plan: Plan) -> Setting:
 
 
 def size_of_files(plan: Plan) -> int:
-    """As much as was read on the average; where nothing was, as was written."""
+    """The average amount read; if nothing was read, the amount written."""
     reads = any(step.name in READERS for step in plan.steps)
     sizes = []
     for instance in plan.candidate.instances():
@@ -81,7 +81,7 @@ def from_name(step: Step) -> bool:
 
 
 class Program(PlanWriter):
-    """Writes the C of one plan: the plain calls, its script, the setting."""
+    """Generates the C code of one plan: the plain calls, its script, the setting."""
 
     def __init__(self, plan: Plan, script: str, rounds: int) -> None:
         super().__init__(plan)
@@ -109,7 +109,7 @@ class Program(PlanWriter):
         return "\n".join(self.lines)
 
     def outcomes(self) -> list[str]:
-        """What both ways have to come to."""
+        """The results that both variants must produce."""
         return [self.of_result[id(result)] for result in self.plan.item.results]
 
     def single(self, node: Node) -> None:
@@ -231,7 +231,7 @@ class Program(PlanWriter):
         return "\n".join(f"\tcommon[{i}] = {self.sample(param)};" for i, param in params)
 
     def sample(self, param: Param) -> str:
-        """A C expression for a value like those that the trace has."""
+        """A C expression for a value like those in the trace."""
         of_loop = self.of_loop(param)
         if of_loop or param.constant:
             return of_loop or param.constant
@@ -253,7 +253,7 @@ class Program(PlanWriter):
         )
 
     def of_loop(self, param: Param) -> str:
-        """How much a loop may get, or the array of its results; empty for others."""
+        """A loop's capacity, or the array for its results; empty for other parameters."""
         entries = self.setting.entries + 2
         for node in self.plan.walk():
             if param is node.room and node.gathers == "stream":
@@ -290,7 +290,7 @@ class Program(PlanWriter):
         return listed or any("O_DIRECTORY" in text for text in texts)
 
     def descriptor(self, param: Param) -> str:
-        """A descriptor of the kind that it was."""
+        """A descriptor of the same kind as in the trace."""
         about = next((value.path for value in param.seen if value.path), "")
         users = {
             self.plan.steps[n].name
@@ -336,17 +336,17 @@ class Program(PlanWriter):
     # -- the script --------------------------------------------------------------
 
     def by_script(self) -> str:
-        """C that does all items by the script."""
+        """C that handles all items by the script."""
         return "\tby_written();"
 
     def descriptors(self) -> list[int]:
-        """Outcomes that are descriptors or addresses: they may differ."""
+        """Results that are descriptors or addresses, which may differ."""
         return self.outcomes_of(
             lambda number: self.plan.flow.opens(number) or self.plan.steps[number].name == "mmap"
         )
 
     def left_open(self) -> list[int]:
-        """Outcomes that are files which an iteration opens and leaves open."""
+        """Results that are files which an iteration opens and leaves open."""
         steps = self.plan.steps
         closed = {step.args[0].step for step in steps if step.name == "close" and step.args}
         return self.outcomes_of(
@@ -362,7 +362,7 @@ class Program(PlanWriter):
 
 
 def braces(numbers: list[int]) -> str:
-    """A list of outcomes, with its end."""
+    """A C initializer of result numbers, with its end mark."""
     return f"{{ {', '.join(map(str, [*numbers, -1]))} }}"
 
 

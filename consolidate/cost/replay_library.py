@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Writes the replay of a candidate in whose place a script of the library can stand.
+"""Generates the replay of a candidate that a script of the library can replace.
 
-What has to come out alike is one number of each iteration: the bytes read or written,
-the descriptor, the entries, or 0.
+One number per iteration must agree: the bytes read or written, the descriptor, the entries, or 0.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from consolidate.mine.flow import Step
 
 
 class LibraryProgram(Program):
-    """Plain calls next to a function of the library."""
+    """Plain calls, compared with a function of the library."""
 
     def __init__(self, plan: Plan, name: str, rounds: int) -> None:
         super().__init__(plan, "", rounds)
         self.name = name
 
     def numbers(self, *names: str) -> list[int]:
-        """The steps that are calls of these names, each once."""
+        """The steps that call these names, each once."""
         steps = self.plan.steps
         return [n for n, s in enumerate(steps) if s.name in names and n not in self.plan.alias]
 
@@ -39,7 +38,7 @@ class LibraryProgram(Program):
         return self.descriptors() if not self.numbers("close") else []
 
     def left_by_script(self) -> list[int]:
-        """A descriptor that the program wanted is its own to close."""
+        """The program wanted the descriptor, and closes it itself."""
         return self.descriptors()
 
     def by_script(self) -> str:
@@ -59,7 +58,7 @@ class LibraryProgram(Program):
         return "\n".join(lines)
 
     def words(self) -> dict[str, str]:
-        """C for what the library's functions take."""
+        """C arguments of the library's functions."""
         first = self.plan.steps[0]
         path = library.path_arg(first)
         words = {
@@ -85,7 +84,7 @@ class LibraryProgram(Program):
         return {"flags": flags, "mode": "0"}
 
     def buffer(self, moved: list[int]) -> dict[str, str]:
-        """Where the data are, all in one place, and how many there may be."""
+        """The buffer of the data, in one place, and its capacity."""
         first = moved[0]
         param = self.plan.by_arg.get((first, 1))
         data = self.value_of(param) if param is not None else self.argument(first, 1)
@@ -100,7 +99,7 @@ class LibraryProgram(Program):
 
 
 def each(statement: str) -> str:
-    """C that does something for each item."""
+    """C that executes a statement for each item."""
     lines = [
         "\tfor (int i = 0; i < ITEMS; i++) {",
         "\t\tint64_t *f = items[i];",

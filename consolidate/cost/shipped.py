@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The cost model that ships: for a verdict on a machine where nothing was calibrated.
+"""The shipped cost model, for verdicts on a machine that was not calibrated.
 
 Instructions do not depend on the machine; they were counted in a guest (instructions.json,
-`make count-costs`).  What an instruction and a mode switch take is of one machine, so that a
-report on a trace is the same each time and everywhere: T = c * instructions + p * mode
-switches.  `consolidate calibrate` measures another machine's costs, and keeps them.
+`make count-costs`). The times of an instruction and of a mode switch are those of one machine, so
+that reports on a trace are the same each time and everywhere: T = c * instructions + p * mode
+switches. `consolidate calibrate` measures this machine's costs, and stores them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from consolidate.cost import model
 from consolidate.cost.model import CostModel
 
 COUNTED = Path(__file__).resolve().parent / "instructions.json"
-# ns for an instruction of code that is executed again and again, and for a mode switch besides
-# its instructions: fitted to lseek() and to newfstatat() of a path.
+# ns per instruction of code that is executed repeatedly, and per mode switch besides its
+# instructions: fitted to lseek() and to newfstatat() of a path.
 MACHINE = "a Xeon of 2023 under KVM"
 INSTRUCTION, SWITCH = 0.109, 89.0
-# Code differs in how fast its instructions are, caches and kernels do: calls and scripts that
-# were measured natively took 0.7 to 1.7 of this, except new files on a disk (more).
+# Uncertainty from code, caches and kernels: calls and scripts measured natively took 0.7 to 1.7 of
+# the model's time, except new files on a disk (more).
 UNSURE = (0.7, 1.0, 1.7)
-# Mode switches: of one call outside, and of a call of a script, by backend.  In a process
-# that is an fstat(2), by which the library knows that the descriptor is still the script's.
+# Mode switches: of one call outside, and of a script call, by backend. In a process that is an
+# fstat(2), by which the library checks that the descriptor is still the script's.
 OUTSIDE = frozenset(["outer_fast", "outer_slow", "outer_path", "outer_read", "outer_fstat"])
 OUTSIDE |= {"outer_fstatat"}
 INSIDE = {"inner_fast": 1, "inner_slow": 1, "inner_path": 1, "inner_string": 1, "batch_item": 2}
-# Of the library's scripts, with n files or entries: by plain calls, by the script in the
-# kernel, and in the process, where each call is one.
+# Mode switches of the library's scripts, for n files or entries: by plain calls, by the script in
+# the kernel, and in the process, where each call is one.
 LIBRARY = {
     "read_many": (lambda n: 3 * n, lambda n: 1, lambda n: 3 * n + 1),
     "open_read_close": (lambda n: 3 * n, lambda n: n, lambda n: 4 * n),
@@ -43,7 +43,7 @@ LIBRARY = {
 
 
 def switches(name: str, backend: str, items: dict[str, int]) -> int:
-    """Mode switches in what a name of the cost model stands for."""
+    """Mode switches of an operation in the cost model."""
     if name in OUTSIDE or name == "script_call":
         return 1
     if name in INSIDE:
@@ -58,7 +58,7 @@ def switches(name: str, backend: str, items: dict[str, int]) -> int:
 
 
 def load(backend: str = "kernel") -> CostModel:
-    """Of that machine, for a backend: "kernel" or "user"."""
+    """The model for a backend, "kernel" or "user"."""
     counted = json.loads(COUNTED.read_text())
     counts, items = counted["instructions"][backend], counted["items"]
     samples = {
@@ -72,7 +72,7 @@ def load(backend: str = "kernel") -> CostModel:
 
 
 def main() -> int:
-    """Make instructions.json from what guests counted: one JSON for each backend, on stdin."""
+    """Make instructions.json from guests' counts: one JSON for each backend, on stdin."""
     decoder, text, counted = json.JSONDecoder(), sys.stdin.read().strip(), {}
     instructions = {}
     while text:

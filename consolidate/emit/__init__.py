@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Writes the script of a candidate in Lua, and its C."""
+"""Generates a candidate's script in Lua, and its C header."""

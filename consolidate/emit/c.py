@@ -133,7 +133,7 @@ def struct(plan: Plan, name: str, record: Record) -> list[str]:
 
 
 def c_string(text: str) -> str:
-    """A string literal, a line for each line."""
+    """A C string literal, one source line for each line."""
     parts = []
     for line in text.splitlines():
         escaped = line.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
@@ -142,7 +142,7 @@ def c_string(text: str) -> str:
 
 
 def header(plan: Plan, name: str, script: str, lines: list[str]) -> str:
-    """The C that registers and calls a script."""
+    """C that registers and calls a script."""
     head = TOP.format(
         about="\n".join(f" * {comment(line)}".rstrip() for line in lines), guard=f"{name.upper()}_H"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Asks the engine itself for constants, and whether a script is valid."""
+"""Asks the engine itself about constants, and whether a script is valid."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from consolidate.errors import ConsolidateError
 
 
 def command() -> str:
-    """The command syscript(1): of the tree, installed with this one, or another."""
+    """The command syscript(1): from the tree, installed next to this one, or another."""
     found = places.first(places.COMMAND) or shutil.which("syscript")
     if found is None:
         raise ConsolidateError("the command syscript is missing: run `make cli`, or install it")
     return str(found)
 
 
-# A machine may be busy, or emulated.
+# For a busy or emulated machine.
 PATIENCE = "10s"
 
 
 def run(script: str, verb: list[str]) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "SYSCRIPT_BACKEND": "user"}
     argv = [command(), *verb, "-"]
-    # What a script prints may be any bytes.
+    # A script may print any bytes.
     return subprocess.run(
         argv,
         input=script,
@@ -53,7 +53,7 @@ def unknown(names: set[str]) -> frozenset[str]:
 
 
 def check(script: str) -> None:
-    """Compile a script; an error in it is this program's own."""
+    """Compile a script; an error in it is a bug of consolidate."""
     done = run(script, ["check"])
     if done.returncode:
         raise ConsolidateError(

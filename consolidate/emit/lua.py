@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Writes the script of a plan in Lua.
+"""Generates the script of a plan in Lua.
 
-The script does what the traced calls did for as long as they come out as they did
-then.  At the first that does not, it marks the calls that it has not made, and returns
-the step and its result: the program goes on from there.
+The script makes the traced calls as long as their outcomes equal those in the trace. At the first
+different one it marks the calls that it has not made, and returns the step and its result: the
+program continues from there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RESULTS = {
     "write": "sent", "pwrite64": "sent", "sendto": "sent", "sendmsg": "sent",
     "writev": "sent", "getdents64": "listed", "epoll_wait": "ready", "epoll_pwait": "ready",
 }  # fmt: skip
-# Lua has no more than 60 upvalues and 200 variables in a function.
+# Lua allows at most 60 upvalues and 200 variables in a function.
 MOST_NAMED = 24
 MOST_PARAMS = 80
 # Sizes of struct pollfd and struct epoll_event, which is packed.
@@ -77,8 +77,8 @@ class Level:
     """A level of the script's loops: items, entries of a list, names."""
 
     record: Record | None  # None: its results are in an array
-    at: str  # the variable that has its address
-    label: str  # where its next one begins; empty for items
+    at: str  # the variable with its address
+    label: str  # label of its next iteration; empty for items
     node: Node | None = None
 
 
@@ -92,7 +92,7 @@ class Opened:
 
 
 class LuaWriter(PlanWriter):
-    """Writes the script of one plan."""
+    """Generates the script of one plan."""
 
     INDENT = "  "
 
@@ -104,7 +104,7 @@ class LuaWriter(PlanWriter):
         self.helpers: set[str] = set()
         self.opened: list[Opened] = []
         self.levels = [Level(plan.item, "item", "")]
-        self.done: dict[int, int] = {}  # of each record, the results that were put into it
+        self.done: dict[int, int] = {}  # the results stored in each record
         params = sum(len(record.params) for record in plan.records())
         self.named = params <= MOST_PARAMS
         self.taken = {param.name for record in plan.records() for param in record.params}
@@ -131,7 +131,7 @@ class LuaWriter(PlanWriter):
         return name
 
     def variables(self) -> None:
-        """A variable for the result of each step."""
+        """Assigns a variable to the result of each step."""
         for number, step in enumerate(self.plan.steps):
             if number not in self.plan.alias:
                 base = "file" if self.plan.flow.opens(number) else RESULTS.get(step.name, "ret")
@@ -167,7 +167,7 @@ class LuaWriter(PlanWriter):
         self.close()
 
     def load(self, record: Record, at: str) -> None:
-        """The parameters of a record as variables."""
+        """Loads the parameters of a record into variables."""
         if not self.named:
             return
         for first in range(0, len(record.params), 4):
@@ -195,7 +195,7 @@ class LuaWriter(PlanWriter):
         return f"{self.call_name(name)}({', '.join(self.arguments(number))})"
 
     def keep_and_check(self, number: int, result: str) -> None:
-        """Keep a call's result, and stop if it is another than in the trace."""
+        """Store a call's result, and stop if its outcome differs from the trace."""
         step = self.plan.steps[number]
         self.keep(number, result)
         if step.name == "close" and step.args and step.args[0].kind is Kind.RESULT:
@@ -226,7 +226,7 @@ class LuaWriter(PlanWriter):
     # -- what comes out otherwise --------------------------------------------------
 
     def condition(self, number: int, result: str) -> str:
-        """Whether the sequence does not go on with a result."""
+        """The Lua condition for a result with which the sequence does not continue."""
         step = self.plan.steps[number]
         kind = expects(step)
         if number in self.plan.size_of:
@@ -241,7 +241,7 @@ class LuaWriter(PlanWriter):
         return f"{result} ~= {0 if kind == NONE else self.error(kind)}"
 
     def came_out(self, number: int, result: str, outcome: str) -> str:
-        """Whether a result is one of an outcome."""
+        """The Lua condition for a result having this outcome."""
         if outcome == OK:
             counted = self.plan.steps[number].name in calltable.COUNTERS
             return f"{result} > 0" if counted else f"{result} >= 0"
@@ -261,7 +261,7 @@ class LuaWriter(PlanWriter):
         self.stop(number, result, condition)
 
     def stop(self, number: int, result: str, condition: str) -> None:
-        """Leaves files open: the program continues from here."""
+        """Stop, leaving files open: the program continues from here."""
         self.open(f"if {condition} then")
         for level in reversed(self.levels):
             self.mark(level, number)
@@ -269,7 +269,7 @@ class LuaWriter(PlanWriter):
         self.close()
 
     def leave(self, number: int) -> None:
-        """End this item, or this turn of a loop, and go on with the next."""
+        """End this item, or this iteration of a loop, and continue with the next."""
         level, opened, done = self.levels[-1], list(self.opened), dict(self.done)
         self.mark(level, number)
         for step in range(number + 1, len(self.plan.steps)):
@@ -278,7 +278,7 @@ class LuaWriter(PlanWriter):
         self.put(f"goto {level.label}" if level.label else "do return 0, 0 end")
 
     def closed_in_any_case(self, number: int) -> None:
-        """Close what this step closes, as the program did, if it was opened for this item."""
+        """Close what this step closes, if it was opened for this item, as the program did."""
         step = self.plan.steps[number]
         if step.name != "close" or not step.args or step.args[0].kind is not Kind.RESULT:
             return
@@ -288,7 +288,7 @@ class LuaWriter(PlanWriter):
             self.keep_and_check(number, self.results[number])
 
     def mark(self, level: Level, number: int) -> None:
-        """Say in the results that what comes after a step was not done."""
+        """Mark the steps after this one as not done, in the results."""
         if level.record is None:
             steps = [inner.first for inner in level.node.body]
             counter = next(counter for node, counter in self.loops if node is level.node)
@@ -301,7 +301,7 @@ class LuaWriter(PlanWriter):
         for node, counter in self.loops:
             if node.result in record.results:
                 self.put(f"put({level.at}, {record.place(node.result)}, {counter})")
-        # The field of a loop comes after those of what is in it.
+        # A loop's own field comes after those of its contents.
         counts = [record.place(n.result) for n, _ in self.loops if n.result in record.results]
         first = max([first, *(place + 1 for place in counts)])
         if first < record.width:
@@ -314,7 +314,7 @@ class LuaWriter(PlanWriter):
     # -- loops -------------------------------------------------------------------
 
     def counted(self, node: Node, counter: str) -> None:
-        """Keep what a loop came to."""
+        """Store a loop's result."""
         level = self.levels[-1]
         if level.record is not None and node.result is not None:
             place = level.record.place(node.result)
@@ -354,7 +354,7 @@ class LuaWriter(PlanWriter):
         self.counted(node, got)
 
     def full(self, number: int, condition: str) -> None:
-        """Stop where there is no room, instead of going on as if that were the end."""
+        """Stop if there is no room, instead of treating that as the end."""
         self.stop(number, "-errno.ENOBUFS", condition)
 
     def end_of_drain(self, node: Node, more: str) -> None:
@@ -365,13 +365,13 @@ class LuaWriter(PlanWriter):
         self.close()
 
     def counter_of(self, node: Node) -> str:
-        """Begin to count the names of a listing; the variable."""
+        """Declare the counter of a listing's names; returns the variable."""
         counter = self.variable("count")
         self.put(f"local {counter} = 0")
         return counter
 
     def names(self, node: Node) -> None:
-        """Names of one listing, without a loop around it."""
+        """The names of one listing, without a loop around it."""
         steps = [inner.first for inner in node.body]
         lister = next(self.lister_of(n) for n in steps if self.lister_of(n) is not None)
         counter = self.counter_of(node)
@@ -393,7 +393,7 @@ class LuaWriter(PlanWriter):
         self.loops.pop()
 
     def ready(self, node: Node) -> None:
-        """The descriptors that a wait found ready, by its array of events."""
+        """The descriptors that a wait found ready, from its array of events."""
         wait = self.waited(node)
         step = self.plan.steps[wait]
         counter, label, i = self.counter_of(node), self.variable("next"), self.variable("k")
@@ -420,7 +420,7 @@ class LuaWriter(PlanWriter):
         return next(source.step for source in sources if source.kind is Kind.READY)
 
     def each(self, node: Node, counter: str, label: str) -> None:
-        """Do what is to be done with one name or descriptor."""
+        """Run the body for one name or descriptor."""
         self.loops.append((node, counter))
         self.full(node.first, f"{counter} >= {self.value_of(node.room)}")
         self.levels.append(Level(None, "", label, node))
@@ -445,7 +445,7 @@ class LuaWriter(PlanWriter):
         return f'("/proc/self/fd/%d/%s"):format({self.directory(number)}, {name}:match("^%Z*"))'
 
     def over_entries(self, node: Node) -> tuple[str, str]:
-        """Begin a loop over the entries of a list; its counter, and its label."""
+        """Begin a loop over the entries of a list; returns its counter and label."""
         record = node.record
         outer = next(level.record for level in reversed(self.levels) if level.record)
         array = next(param for param in outer.params if param.entries is record)
@@ -472,7 +472,7 @@ class LuaWriter(PlanWriter):
         self.counted(node, counter)
 
     def search(self, node: Node) -> None:
-        """Until one succeeds."""
+        """Tries entries until one succeeds."""
         number = node.first
         result = self.results[number]
         error = self.error(self.plan.steps[number].outcome)

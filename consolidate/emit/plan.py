@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Inputs, steps and results of a candidate's script, for the writers of Lua and C.
 
-A script goes over items; an item is one iteration of the candidate, a record of
-eight-byte fields: what the program has to say, then the result of each call.  What
-is the same for all items of a run stands in one record of its own, `common`.
+A script iterates over items. An item is one iteration of the candidate: a record of eight-byte
+fields, the program's inputs followed by the result of each call. Inputs that are the same for all
+items of a run are in a separate record, `common`.
 
-A loop over entries has a record for each entry, an array of them is a field of the
-item.  A step whose result is not what it was in the trace ends the script.
+A loop over entries has a record for each entry; the array of these records is a field of the item.
+A step whose outcome differs from the trace ends the script.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from consolidate.trace.values import Value
 
 BUFFER_SIZE = 4096
 FIELD = 8
-# They give the next part of one whole.
+# Each call returns the next part of one stream.
 STREAMS = frozenset(["read", "getdents64", "getdents", "pread64"])
-# How much they write is in structures that the script does not look into.
+# The amount that they write is in structures that the script does not examine.
 VECTORED = frozenset(["writev", "pwritev", "pwritev2", "sendmsg"])
 WRITERS = frozenset(["write", "pwrite64", "sendto"])
-# What the arguments of calls are, as the manual has them.
+# Names of calls' arguments, as in the manual.
 ARGUMENTS = {
     "accept": "sock addr addrlen",
     "accept4": "sock addr addrlen flags",
@@ -90,7 +90,7 @@ ARGUMENTS = {
     "write": "fd data size",
     "writev": "fd iov iovcnt",
 }
-# Names that the script's own text has, and words of Lua and of C that are calls too.
+# Names used by the script's own text, and calls that are keywords of Lua or C.
 RESERVED = calltable.words(
     """
     item items n common step result done at get put skip peek poke i record event descriptor
@@ -102,18 +102,18 @@ RESERVED = calltable.words(
 
 @dataclass(slots=True, eq=False)
 class Param:
-    """Something that the program has to say."""
+    """An input from the program."""
 
     name: str
     letter: str
-    about: str = ""  # what it is, where that does not follow from the calls that get it
+    about: str = ""  # its meaning, unless it follows from the calls that get it
     seen: list[Value] = field(default_factory=list)
-    fills: str = ""  # the call that writes there, if it is a buffer
-    size: int = 0  # of that buffer, in bytes for each repetition
-    steps: list[tuple[int, int]] = field(default_factory=list)  # that get it, as which argument
-    is_changed: bool = False  # the kernel reads it and writes there
-    constant: str = ""  # a C constant that scripts do not know
-    entries: Record | None = None  # of what it is an array
+    fills: str = ""  # the call that writes into it, if it is a buffer
+    size: int = 0  # of that buffer, in bytes per repetition
+    steps: list[tuple[int, int]] = field(default_factory=list)  # that get it, and as which argument
+    is_changed: bool = False  # the kernel reads it and overwrites it
+    constant: str = ""  # a C constant that scripts lack
+    entries: Record | None = None  # the record type, if it is an array
 
     @property
     def is_string(self) -> bool:
@@ -138,7 +138,7 @@ class Record:
     results: list[Result] = field(default_factory=list)
 
     def place(self, of: Param | Result) -> int:
-        """The number of a field."""
+        """The index of a field."""
         if isinstance(of, Param):
             return self.params.index(of)
         return len(self.params) + self.results.index(of)
@@ -154,16 +154,16 @@ class Record:
 
 @dataclass(slots=True)
 class Node:
-    """A node of the shape, with the fields that it has in records."""
+    """A node of the shape, with its fields in records."""
 
     kind: str
     first: int
     body: list[Node]
     times: int
     until: str
-    record: Record | None = None  # of an entry, in a list and a search
-    gathers: str = ""  # what a drain does with what it gets: "stream", "each", or nothing
-    room: Param | None = None  # how much it may get: bytes, or how often
+    record: Record | None = None  # of an entry, in a list or search
+    gathers: str = ""  # a drain's use of its data: "stream", "each", or none
+    room: Param | None = None  # its capacity: bytes, or a count
     array: Param | None = None  # int32_t: the results of the calls in the loop
     result: Result | None = None
 
@@ -183,15 +183,15 @@ def planned(node: shape.Node) -> Node:
 
 @dataclass(slots=True)
 class Plan:
-    """An iteration, and what it takes and tells."""
+    """An iteration with its inputs and results."""
 
     candidate: Candidate
     nodes: list[Node]
     item: Record
     common: Record
     by_arg: dict[tuple[int, int], Param]
-    by_step: dict[int, Result]  # where the result of a step goes, if it has a field
-    size_of: dict[int, Param]  # of vectored writes: how many bytes there are
+    by_step: dict[int, Result]  # the field of a step's result, if it has one
+    size_of: dict[int, Param]  # for vectored writes: the total number of bytes
     alias: dict[int, int]  # the step whose result stands for another's
 
     @property
@@ -208,7 +208,7 @@ class Plan:
             yield from self.walk(node.body)
 
     def records(self) -> Iterator[Record]:
-        """Those of entries, inner ones first, then the item's and the common one."""
+        """Records of entries, inner ones first, then the item's and the common one."""
         yield from (node.record for node in self.walk() if node.record is not None)
         yield self.item
         if self.common.params:
@@ -227,7 +227,7 @@ class Planner:
         self.steps = candidate.flow.steps
         self.unknown = unknown
         self.batched = candidate.batched
-        # A parameter must not hide a call.
+        # A parameter must not shadow a call.
         self.names = dict.fromkeys([*RESERVED, *(step.name for step in self.steps)], 1)
         made = shape.shape(candidate.flow)
         nodes = [planned(node) for node in made.nodes]
@@ -244,7 +244,7 @@ class Planner:
     # -- fields ------------------------------------------------------------------
 
     def fields(self, nodes: list[Node], record: Record, loops: list[Node]) -> None:
-        """The fields of what stands in a record, in the order of the steps."""
+        """The fields of these nodes in a record, in the order of the steps."""
         for node in nodes:
             if not node.is_loop:
                 self.params(node.first, record, loops)
@@ -272,7 +272,7 @@ class Planner:
         record.params += [array, count]
 
     def gather(self, node: Node, record: Record) -> None:
-        """A loop's results need a buffer, which may be full."""
+        """Adds a buffer for a loop's results, which may be full."""
         step = self.steps[node.first]
         if node.is_each:
             self.results_array(node, record)
@@ -306,7 +306,7 @@ class Planner:
     def result(self, node: Node, record: Record, loops: list[Node]) -> None:
         step = self.steps[node.first]
         if any(loop.is_each or loop.kind == "drain" for loop in loops):
-            return  # in the array, or a part of the total
+            return  # in the array, or part of the total
         node.result = Result(
             self.name(f"{step.name}_result"), node.first, f"of {step.name}(), or -errno"
         )
@@ -350,7 +350,7 @@ class Planner:
             self.plan.size_of[number] = bytes_
 
     def is_room(self, number: int, arg: int, loops: list[Node]) -> bool:
-        """Whether an argument is the size of a drain's read: the room left decides that."""
+        """Whether an argument is a drain's read size, which the remaining room determines."""
         drained = loops and loops[-1].kind == "drain" and loops[-1].first == number
         return bool(
             drained
@@ -373,7 +373,7 @@ class Planner:
         step = self.steps[number]
         buffer = is_buffer(step, arg)
         if record is not self.plan.item:
-            # What is the same for all entries is a field of the item.
+            # An input that is the same for all entries is a field of the item.
             outer = self.plan.common if self.batched and source.steady else self.plan.item
             target = record if source.moves or buffer else outer
         else:
@@ -397,14 +397,14 @@ class Planner:
 
 
 def is_changed(step: Step, arg: int, source: Source) -> bool:
-    """Whether the kernel writes to an argument that it has read; not to a null pointer."""
+    """Whether the kernel overwrites an argument that it reads; never through NULL."""
     if arg not in calltable.IN_OUT.get(step.name, ()) or source.kind is Kind.RESULT:
         return False
     return any(value.number != 0 for value in (source.seen or [source.value]) if value is not None)
 
 
 def base_name(step: Step, arg: int, source: Source) -> str:
-    """The name of a parameter: as in the manual, or by its kind."""
+    """The name of a parameter: from the manual, or by its kind."""
     known = ARGUMENTS.get(step.name, "").split()
     if arg < len(known):
         return known[arg]
@@ -426,14 +426,14 @@ def buffer_size(step: Step) -> int:
 
 
 def expects(step: Step) -> str:
-    """What the result of a step is compared with: "counted", "ok", "none", or an error's name."""
+    """What a step's result is compared with: "counted", "ok", "none", or an error's name."""
     if step.outcome == OK:
         return "counted" if step.name in calltable.COUNTERS else OK
     return step.outcome
 
 
 def constants(candidate: Candidate) -> set[str]:
-    """Names of constants that the script would use."""
+    """Constants that the script would use."""
     found = set()
     for step in candidate.flow.steps:
         for source in step.args:

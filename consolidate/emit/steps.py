@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The steps of a plan in words: each call with its arguments, by the names of the fields."""
+"""A plan's steps in words: each call with its arguments, by the names of the fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBERED = {Kind.NAME: "a name from step {}", Kind.READY: "what is ready in step
 
 
 def argument(plan: Plan, number: int, arg: int) -> str:
-    """The text of an argument: a field, the result of a step, or a constant."""
+    """The text of an argument: a field, a step's result, or a constant."""
     source = plan.steps[number].args[arg]
     param = plan.by_arg.get((number, arg))
     target = plan.target(source.step)
@@ -29,14 +29,14 @@ def argument(plan: Plan, number: int, arg: int) -> str:
 
 
 def call(plan: Plan, number: int) -> str:
-    """A step as a call in C would be."""
+    """A step as a C call."""
     step = plan.steps[number]
     args = ", ".join(argument(plan, number, arg) for arg in range(len(step.args)))
     return f"{step.name}({args})"
 
 
 def lines(plan: Plan) -> Iterator[str]:
-    """All steps that a script may end at, by number."""
+    """All steps at which a script may end, by number."""
 
     def of(nodes: list[Node], depth: int) -> Iterator[str]:
         for node in nodes:

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Runs a script on system calls that are made up: each returns what it returned in
--- the trace, or an error at a certain one.  What follows is the script itself, and
--- the examples, as verify.py writes them.
+-- Runs a script on simulated system calls: each returns its result from the trace, or one of them
+-- an injected error. verify.py appends the script itself and the examples.
 --
 -- An example has items, n and common, addresses of its records; poke() fills them in;
 -- calls, each with its name, arguments (a number, a string, false if it is not
@@ -12,7 +11,7 @@ local NOT_MADE = -errno.ECANCELED
 local calls        -- that are expected
 local at           -- how many were made
 local faulty, fault
-local wrong        -- the first thing that was
+local wrong        -- the first error found
 
 local function text(value)
   return type(value) == "string" and ("%q"):format(value) or tostring(value)
@@ -86,7 +85,7 @@ local function list(names)
   end
 end
 
--- Room for events, with the descriptors of struct pollfd where there are any.
+-- Memory for events, with the descriptors of struct pollfd if there are any.
 local function pollfds(events, fds)
   local address = util.buffer(16 + 12 * events + 8 * #fds)
   for i, fd in ipairs(fds) do util.poke(address + 8 * (i - 1), "i4", fd) end
@@ -102,7 +101,7 @@ local function ready_epoll(fds, argument, result)
   end
 end
 
--- Sets .revents of struct pollfd for these descriptors, which come first then.
+-- Sets .revents in struct pollfd for these descriptors, which are put first.
 local function ready_poll(fds, argument, result)
   return function(...)
     local events = select(argument, ...)
@@ -130,7 +129,7 @@ local function begin(example, call, value)
   calls, at, faulty, fault, wrong = example.calls, 0, call, value, nil
 end
 
--- Whether it makes the calls of the trace; what is wrong if not.
+-- Does it make the calls of the trace? Returns the first difference.
 local function follows(run, example)
   begin(example)
   local results = { pcall(run, example.items, example.n, example.common) }
@@ -143,7 +142,7 @@ local function follows(run, example)
   return wrong
 end
 
--- The fields of the item that was ended: those of calls that were not made say so.
+-- Checks the fields of the item that was ended: calls that were not made must be marked.
 local function fields(example, failure)
   for place, want in pairs(failure.fields) do
     local address = example.items + example.size * failure.done + 8 * place
@@ -154,7 +153,7 @@ local function fields(example, failure)
   end
 end
 
--- Whether it stops where a call fails; what is wrong if not.
+-- Does it stop where a call fails? Returns the fault.
 local function stops(run, example, failure)
   begin(example, failure.call, failure.value)
   local results = { pcall(run, example.items, example.n, example.common) }

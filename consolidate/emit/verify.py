@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Runs a script that was written, on system calls made up from the trace.
+"""Verifies a generated script, on system calls simulated from the trace.
 
-Given what the traced program passed, and what the kernel returned then, the script has
-to make the same calls with the same arguments.  With an error from each of them in turn
-it has to stop there, to call nothing more, and to say which step it was.
+Given the traced program's inputs and the kernel's results, the script must make the same calls with
+the same arguments. If each of them in turn fails, it must stop there, make no more calls, and
+report the step.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
 HARNESS = Path(__file__).resolve().parent / "verify.lua"
-# Examples, items in one of them, and calls in all: more show nothing new.
+# Limits of examples, of items in one, and of calls in all: more would show nothing new.
 EXAMPLES = 6
 ITEMS = 3
 MOST_CALLS = 400
 LISTING = 1 << 15  # bytes
 FAULT, OTHER_FAULT = 5, 12  # EIO, ENOMEM
 TIME_LIMIT = 10000
-# Addresses of buffers that nothing is written to: a script only passes them on.
+# Addresses of buffers that are never written: a script only passes them on.
 FIRST_BUFFER, BUFFER = 1 << 40, 1 << 32
 
 
 @dataclass(slots=True)
 class Verified:
-    """How often the script made the calls of the trace, and what else it did."""
+    """How often the script made the trace's calls, and its other behaviour."""
 
     same: int = 0
-    failures: int = 0  # errors that it was made to meet
-    steps: set[int] = field(default_factory=set)  # the steps that these were of
-    problems: list[str] = field(default_factory=list)  # where it stops otherwise
+    failures: int = 0  # number of injected errors
+    steps: set[int] = field(default_factory=set)  # the steps with injected errors
+    problems: list[str] = field(default_factory=list)  # deviations where it stops
     differences: list[str] = field(default_factory=list)  # from the trace
 
     @property
@@ -60,12 +60,12 @@ class Verified:
 
 @dataclass(slots=True)
 class TracedCall:
-    """A call of the trace, and where in the plan it stands."""
+    """A call of the trace, and its position in the plan."""
 
     number: int  # of its step
     call: Call
     item: int
-    turns: dict[int, int]  # for each loop, by its first step, which turn it was
+    turns: dict[int, int]  # for each loop, by its first step, the iteration
 
     @property
     def args(self) -> list[Value]:
@@ -93,7 +93,7 @@ def traced_calls(plan: Plan, instance: Instance, item: int) -> Iterator[TracedCa
 
 
 class Example:
-    """A few iterations of the trace that follow each other, as Lua for the harness."""
+    """A few consecutive iterations of the trace, as Lua for the harness."""
 
     def __init__(self, plan: Plan, instances: list[Instance]) -> None:
         self.plan = plan
@@ -110,7 +110,7 @@ class Example:
         return f"p[{len(self.addresses)}]"
 
     def value(self, param: Param, key: tuple, traced: TracedCall | None, arg: int) -> str:
-        """Lua for a parameter, in the item or entry that the key is of."""
+        """Lua for a parameter, in the item or entry identified by the key."""
         found = self.of_param.get((id(param), key))
         if found is None:
             found = self.of_param[id(param), key] = self.new_value(param, traced, arg)
@@ -137,7 +137,7 @@ class Example:
 
     def number(self, value: Value) -> str | None:
         if value.number is not None:
-            # Larger ones pass through a script, but are no numbers in its text.
+            # Larger numbers pass through a script, but its text cannot contain them.
             return str(value.number) if abs(value.number) <= EXACT else None
         plain = re.fullmatch(r"[A-Z_][A-Z0-9_]*(\|[A-Z0-9_x]+)*", value.text)
         names = set(re.findall(r"[A-Z_][A-Z0-9_]+", value.text))
@@ -205,7 +205,7 @@ class Example:
         return 1 + max((m.turns.get(node.first, -1) for m in inside), default=-1)
 
     def entries(self, record: Record, item: int, turns: dict[int, int], lines: list[str]) -> str:
-        """Fill in an array of entries; its address."""
+        """Fill in an array of entries; returns its address."""
         count = self.turns_of(record, item, turns)
         array = self.address(f"util.buffer({max(1, count) * record.size})")
         first = self.node_of(record).first
@@ -246,7 +246,7 @@ class Example:
         return f", fill = list({{ {', '.join(quoted(n.encode()) for n in names)} }})"
 
     def ready_in(self, traced: TracedCall) -> list[int]:
-        """The descriptors that the program worked on, in its order, of those that were ready."""
+        """The ready descriptors that the program handled, in its order."""
         found = ready(traced.call)
         used = [
             m.args[arg].number
@@ -257,7 +257,7 @@ class Example:
         return sorted(found, key=lambda fd: used.index(fd) if fd in used else len(used))
 
     def names_of(self, traced: TracedCall) -> list[str]:
-        """The names that the program worked on, of those that a call listed."""
+        """The listed names that the program handled."""
         users = [
             (m, arg)
             for m in self.traced
@@ -278,7 +278,7 @@ class Example:
         return {values.unescape(name).decode("utf-8", "surrogateescape") for name in names}
 
     def argument(self, traced: TracedCall, arg: int) -> str:
-        """Lua for what an argument has to be; `false` if that is not known."""
+        """Lua for an argument's expected value; `false` if unknown."""
         source = self.sources(traced)[arg]
         if arg >= len(traced.args):
             return "false"
@@ -309,7 +309,7 @@ class Example:
         return self.number(value) or "false"
 
     def given(self, traced: TracedCall, arg: int, value: Value) -> str:
-        """The number or the address of a program's input."""
+        """The number or address of a program's input."""
         number = self.step_of(traced)
         source = self.plan.steps[number].args[arg]
         while source.kind is Kind.SHARED:
@@ -340,7 +340,7 @@ class Example:
                 )
 
     def faults(self, traced: TracedCall) -> list[int]:
-        """Results with which the sequence does not go on."""
+        """Results with which the sequence does not continue."""
         step = self.plan.steps[traced.number]
         fault = OTHER_FAULT if "EIO" in (step.outcome, *step.passes) else FAULT
         found = [-fault]
@@ -417,7 +417,7 @@ def result_of(call: Call) -> str:
 
 
 def usable(plan: Plan, instances: list[Instance]) -> list[Instance]:
-    """Those up to one with calls in between, names that are not shown, or an end of its own."""
+    """Instances up to one with foreign calls, hidden names, or an unusual end."""
     found = []
     for one in instances:
         calls = [one.tape.call(i) for i in range(one.begin, one.end)]
@@ -429,13 +429,13 @@ def usable(plan: Plan, instances: list[Instance]) -> list[Instance]:
 
 
 def passes(plan: Plan, one: Instance) -> bool:
-    """Whether a step came out as it does where the program goes on with the next iteration."""
+    """Whether a step's outcome is one after which the program starts the next iteration."""
     step = next(step for step in plan.steps if step.path == (one.left_at,))
     return outcome(one.tape.call(one.parts[one.left_at][0])) in step.passes
 
 
 def examples(plan: Plan, runs: list[list[Instance]]) -> Iterator[Example]:
-    """Iterations from all over the trace, as many as one call of the script would do."""
+    """Iterations from all over the trace, grouped like one call of the script."""
     size = ITEMS if plan.candidate.batched else 1
     chunks = [run[i : i + size] for run in runs for i in range(0, len(run), size)]
     chunks = [kept for chunk in chunks if (kept := usable(plan, chunk))]

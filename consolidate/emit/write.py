@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The script of a candidate, tried out, with what it is said to be, and its C header."""
+"""A candidate's script, verified, with its description and C header."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASSUMED = "ASSUMED, BECAUSE IT NEVER CHANGED IN THE TRACE. Wrong, if it may chan
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A script, and what it is made of."""
+    """A script, and its sources."""
 
     name: str
     lua: str
@@ -74,7 +74,7 @@ def planned(candidate: Candidate) -> Plan:
 
 
 def script(candidate: Candidate, trace: str, name: str | None = None) -> Written:
-    """The Lua, checked by the engine, and the C."""
+    """The Lua, checked by the engine, and the C header."""
     made = planned(candidate)
     if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ConsolidateError(f"{name!r} is no name in C: letters, digits and underscores are")
@@ -87,7 +87,7 @@ def script(candidate: Candidate, trace: str, name: str | None = None) -> Written
 
 
 def tried_out(made: Plan, text: str) -> Verified:
-    """Compile a script and run it on what the trace has."""
+    """Compile a script and run it on examples from the trace."""
     engine.check(text)
     tried = verify.verify(made, text, [one.instances for one in made.candidate.examples])
     if tried.problems:

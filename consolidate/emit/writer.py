@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The common parts of writing Lua and C for a plan: lines, nodes, and arguments."""
+"""Common code for generating Lua and C from a plan: lines, nodes, and arguments."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from consolidate.emit.plan import Node, Param, Plan, is_buffer
 from consolidate.mine.flow import SIZE_ARG, Kind
 from consolidate.trace.values import Value
 
-# struct linux_dirent64: where the length of an entry is, and its name.
+# struct linux_dirent64: offsets of an entry's length and name.
 RECLEN, NAME = 16, 19
 
 
 class PlanWriter(ABC):
-    """Writes the nodes of one plan in a language."""
+    """Generates the nodes of one plan in a language."""
 
     INDENT = "\t"
 
@@ -22,16 +22,16 @@ class PlanWriter(ABC):
         self.plan = plan
         self.lines: list[str] = []
         self.depth = 0
-        # The variable that has the result of each step.
+        # The variable with the result of each step.
         self.results = ["" for _ in plan.steps]
-        # The loops around a step, outermost first, with the variables that count in them.
+        # The loops around a step, outermost first, with their counters.
         self.loops: list[tuple[Node, str]] = []
 
     # -- what differs ------------------------------------------------------------
 
     @abstractmethod
     def constant(self, value: Value) -> str:
-        """An argument that is always the same."""
+        """An argument that never changes."""
 
     @abstractmethod
     def value_of(self, param: Param) -> str:
@@ -39,7 +39,7 @@ class PlanWriter(ABC):
 
     @abstractmethod
     def path_of_entry(self, number: int) -> str:
-        """The whole path of a directory's entry, for a call that takes no directory."""
+        """The full path of a directory's entry, for a call without a directory argument."""
 
     # -- text --------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ class PlanWriter(ABC):
         return [self.argument(number, arg) for arg in range(len(self.plan.steps[number].args))]
 
     def argument(self, number: int, arg: int) -> str:
-        """An argument of a step, within the loops that it stands in."""
+        """An argument of a step, within its loops."""
         drain = self.drained(number)
         if drain is not None and drain[0].gathers == "stream":
             text = self.stream_argument(number, arg, *drain)
@@ -78,11 +78,11 @@ class PlanWriter(ABC):
         return self.constant(source.value)
 
     def drained(self, number: int) -> tuple[Node, str] | None:
-        """The drain whose first call a step is."""
+        """The drain whose first call is this step."""
         return next((loop for loop in self.loops if loop[0].first == number), None)
 
     def stream_argument(self, number: int, arg: int, node: Node, got: str) -> str | None:
-        """Where the next part of a stream goes, how much of it, and from where on."""
+        """A stream's next address, remaining size, or offset."""
         step = self.plan.steps[number]
         if SIZE_ARG[step.name] == arg:
             return f"{self.value_of(node.room)} - {got}"
@@ -93,7 +93,7 @@ class PlanWriter(ABC):
         return None
 
     def base(self, number: int, arg: int) -> str:
-        """Where a stream begins, in memory or in a file."""
+        """The start of a stream, in memory or in a file."""
         param = self.plan.by_arg.get((number, arg))
         if param is not None:
             return self.value_of(param)
@@ -111,7 +111,7 @@ class PlanWriter(ABC):
         return text
 
     def counter(self, number: int) -> str | None:
-        """The count of the loop whose arrays a step's buffer is in."""
+        """The counter of the loop that indexes a step's buffer."""
         for node, counter in reversed(self.loops):
             if node.is_each or node.gathers == "each" and node.first == number:
                 return counter
@@ -124,5 +124,5 @@ class PlanWriter(ABC):
         return None
 
     def directory(self, number: int) -> str:
-        """The descriptor of the directory that the name is of."""
+        """The descriptor of the directory that contains the name."""
         return self.argument(self.lister_of(number), 0)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Finds sequences of calls that recur, and the data between them."""
+"""Finds recurring sequences of calls, and the data flow between them."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""If something other than a script would help more.
+"""Detects where something other than a script would help more.
 
-Writes of a line each want a buffer, not fewer mode switches for each line; a loop of
-read() and write() wants a call that copies; what is asked again and again wants to be
-kept.  Most of such calls are set aside before sequences are looked for.
+Line-by-line writes need a buffer, not fewer mode switches per line; a loop of read() and write()
+needs a copying system call; repeated queries need a cache. Most of these calls are excluded before
+sequences are searched.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.reader import Thread, Trace
 
-# Bytes on the average below which writes or reads are small, and what they could be.
+# Average bytes below which writes or reads count as small, and the size they could have.
 SMALL_WRITE, SMALL_READ = 1024, 32768
 BUFFER, READ_BUFFER = 65536, 131072
-# How many make a series.
+# The least number of calls in a series.
 WRITES, READS, COPIES, ASKED = 16, 16, 4, 50
-# Directories that make a walk, even if no attributes are asked for.
+# Directories in a walk, at least, even if no attributes are queried.
 WALK = 16
-# Seconds that a call waits for a device, and the share of the time from which it counts.
+# Seconds that a call waits for a device, and the share of time from which that matters.
 DEVICE_TIME = 0.0003
 DEVICE_SHARE = 0.1
-# Calls that have to be saved to be worth a line, of all that were made.
+# Saved calls that are worth a line of advice, and their share of all calls.
 LEAST = 20
 SHARE = 0.005
 
@@ -43,17 +43,17 @@ DEVICE = calltable.words(
 SYNCS = calltable.words("fsync fdatasync sync_file_range syncfs sync msync")
 IDENTITIES = calltable.words("getpid gettid getppid getuid geteuid getgid getegid getpgrp getcwd")
 ASKERS = calltable.QUERIES | IDENTITIES | {"uname", "sysinfo", "sched_getaffinity", "getrlimit"}
-# What is done with a file that is opened to be read, and no more.
+# Calls on a file that is opened only to be read.
 ON_READ = calltable.words("read pread64 readv fstat newfstatat statx lseek mmap fadvise64 ioctl")
 FOR_READING = re.compile(r"\bO_RDONLY\b(?!.*\b(?:O_CREAT|O_DIRECTORY|O_PATH)\b)")
 MADE_WHEN_READ = ("/proc/", "/sys/")
-# They say that a descriptor is no file or terminal.
+# Descriptors that are neither a file nor a terminal.
 OTHER_KINDS = re.compile(r"^(?:pipe|socket|TCP|UDP|UNIX|NETLINK|anon_inode|memfd)\b|^\w+:\[")
 
 
 @dataclass(slots=True)
 class Advice:
-    """An alternative to a script, its place, and how many calls it would leave."""
+    """An alternative to a script, its place, and the calls that would remain."""
 
     kind: str
     text: str
@@ -69,7 +69,7 @@ class Advice:
 
 @dataclass(slots=True)
 class Series:
-    """Calls on one descriptor that belong together."""
+    """Related calls on one descriptor."""
 
     indices: list[int] = field(default_factory=list)
     bytes: int = 0
@@ -102,7 +102,7 @@ def parts(size: int, of: int = BUFFER) -> int:
 
 
 def is_plain(path: str | None) -> bool:
-    """Whether a descriptor may be a file or a terminal, as far as the trace says."""
+    """Whether a descriptor may be a file or a terminal, as far as the trace shows."""
     return path is None or not OTHER_KINDS.match(path)
 
 
@@ -111,18 +111,18 @@ def named(fd: int, path: str | None) -> str:
 
 
 def is_told(call: Call) -> bool:
-    """Whether a trace has the paths: not every perf trace, nor audit, does."""
+    """Whether the trace contains paths; not all perf and audit traces do."""
     return call.name not in calltable.QUERIES or '"' in call.args
 
 
 class Adviser:
-    """Looks at all threads; what is advised upon is set aside."""
+    """Examines all threads; calls covered by advice are excluded."""
 
     def __init__(self, trace: Trace, aside: dict[int, dict[int, str]]) -> None:
         self.trace = trace
         self.aside = aside
         self.found: dict[tuple[str, str, str], Found] = defaultdict(Found)
-        # Of the thread that is looked at: see left().
+        # Of the current thread: see left().
         self.calls: list[tuple[int, Call, int | None, str | None]] = []
 
     def __call__(self) -> list[Advice]:
@@ -156,7 +156,7 @@ class Adviser:
                 yield Advice(kind, text, where, found.count, found.would_be, found.example)
 
     def left(self, thread: Thread) -> list[tuple[int, Call, int | None, str | None]]:
-        """The calls that are not yet set aside: each with its index, descriptor, and path."""
+        """The calls not yet excluded: each with its index, descriptor, and path."""
         aside = self.aside[thread.tid]
         if len(self.calls) + len(aside) > len(thread.calls):
             self.calls = [one for one in self.calls if one[0] not in aside]
@@ -168,14 +168,14 @@ class Adviser:
         self.found[kind, where, what].add(calls, series.bytes, would_be)
 
     def take(self, thread: Thread, kind: str, what: str, series: Series, would_be: int) -> None:
-        """Note it, and set the calls aside."""
+        """Record the advice, and exclude the calls."""
         self.note(thread, kind, what, series, would_be)
         self.aside[thread.tid].update(dict.fromkeys(series.indices, ASIDE[kind]))
 
     # -- copies --------------------------------------------------------------------
 
     def copies(self, thread: Thread) -> None:
-        """read() and write() of the same bytes, in turn."""
+        """Alternating read() and write() of the same bytes."""
         series, pair, before = Series(), None, None
         for i, call, _, _ in self.left(thread):
             if call.name == "write" and before is not None and is_copy(before[1], call):
@@ -214,7 +214,7 @@ class Adviser:
             self.take(thread, "write", what, series, parts(series.bytes))
 
     def small_reads(self, thread: Thread) -> None:
-        """Reads of one file, one after the other, each filling its buffer."""
+        """Consecutive reads of one file, each filling its buffer."""
         series, last = Series(), None
         for i, call, fd, path in self.left(thread):
             if is_full_read(call) and is_plain(path):
@@ -231,7 +231,7 @@ class Adviser:
     def read(self, thread: Thread, series: Series) -> None:
         if len(series.indices) < READS:
             return
-        # The first is part of what is done with any file.
+        # The first read is needed for any file.
         rest = Series(series.indices[1:], series.bytes)
         size = str(series.bytes // len(series.indices))
         self.take(thread, "read", size, rest, parts(series.bytes, READ_BUFFER) - 1)
@@ -254,7 +254,7 @@ class Adviser:
             self.asked(thread, name, one)
 
     def asked_often(self, thread: Thread) -> set[tuple[str, str]]:
-        """Calls, and the first string of each, with the same answer that often: few of all."""
+        """Calls, with their first string, that got the same answer often; few of all."""
         same = Counter(
             [
                 (call.name, call.args)
@@ -271,17 +271,17 @@ class Adviser:
             if name in IDENTITIES:
                 self.take(thread, "again", what, one[1], 1)
             else:
-                # Others may change a file: the order among other calls may matter.
+                # Other processes may change a file, so the order among other calls may matter.
                 self.note(thread, "again", what, one[1], 1)
 
     def read_again(self, thread: Thread) -> None:
-        """Files that are opened to be read, closed, and opened again."""
+        """Files that are repeatedly opened, read and closed."""
         reads: dict[str, list[Series]] = defaultdict(list)
         opened: dict[int, tuple[str, Series]] = {}
         for i, call, fd, _ in self.left(thread):
             if call.name in OPENS and call.error is None:
                 opened.pop(call.ret, None)
-                # Of a trace without paths no file is known to be the same.
+                # Without paths in the trace, no two files are known to be the same.
                 if FOR_READING.search(call.args) and (path := path_of(call)):
                     opened[call.ret] = path, Series([i])
                 continue
@@ -295,14 +295,14 @@ class Adviser:
             if call.name not in ON_READ:
                 del opened[fd]
         for path, several in reads.items():
-            # The first remains as it is.
+            # The first time remains.
             for series in several[1:] if len(several) >= ASKED else ():
                 self.take(thread, "reopened", path, series, 0)
 
     # -- no sequences, but worth a word ----------------------------------------------
 
     def listings(self, thread: Thread) -> None:
-        """Directories whose names are asked for their attributes, one by one."""
+        """Directories whose entries' attributes are queried one by one."""
         names: frozenset[bytes] = frozenset()
         found, directories, example = 0, 0, None
         for _, call, _, _ in self.left(thread):
@@ -316,11 +316,11 @@ class Adviser:
         if directories >= 3 and found >= directories:
             self.found["list", where, ""].add([example] * (found + 2 * directories), 0, directories)
         elif directories >= WALK:
-            # To open, list twice, and close each.
+            # Open, list twice, and close each.
             self.found["walk", where, ""].add([example] * 4 * directories, 0, 1)
 
     def device(self, thread: Thread) -> None:
-        """Calls whose time is that of a device, which no mode switch less makes shorter."""
+        """Calls that mostly wait for a device, which fewer mode switches cannot speed up."""
         took: dict[str, list[float]] = defaultdict(list)
         example: dict[str, Call] = {}
         for _, call, _, path in self.left(thread):
@@ -344,7 +344,7 @@ def is_full_read(call: Call) -> bool:
 
 
 def is_copy(read: Call, write: Call) -> bool:
-    """Whether a write passes on what was read just before."""
+    """Whether a write passes on the data just read."""
     if read.name != "read" or not read.ret or read.ret != write.ret:
         return False
     got, sent = (values.of_call(call.name, call.args) for call in (read, write))
@@ -357,7 +357,7 @@ def is_copy(read: Call, write: Call) -> bool:
 
 
 def kind_of(call: Call) -> str:
-    """The object of a call's descriptor: a file, unless the trace says otherwise."""
+    """The object behind a call's descriptor: a file, unless the trace shows otherwise."""
     _, path = values.head(call.args)
     if is_plain(path):
         return "file"
@@ -365,24 +365,24 @@ def kind_of(call: Call) -> str:
 
 
 def path_of(call: Call) -> str:
-    """The path that a call opened, as well as the trace shows it."""
+    """The path that a call opened, as far as the trace shows it."""
     shown = re.match(r"\d+<([^<>]+)>", call.result)
     return shown[1] if shown else values.first_text(call.args).decode("utf-8", "replace")
 
 
 def base_name(call: Call) -> bytes:
-    """The last part of the path that a call has."""
+    """The last component of a call's path."""
     return values.first_text(call.args).rpartition(b"/")[2]
 
 
 def first_string(args: str) -> str:
-    """As it stands in the trace, quotes and all."""
+    """As in the trace, with quotes."""
     begin = args.find('"')
     return args[begin : args.find('"', begin + 1)] if begin >= 0 else ""
 
 
 def question(call: Call) -> str:
-    """The arguments of a query, without the buffers of its answer."""
+    """The arguments of a query, without its output buffers."""
     args = values.of_call(call.name, call.args)
     return ", ".join(value.text for value in args if not value.is_struct and not value.is_address)
 
@@ -444,5 +444,5 @@ ASIDE = {
 
 
 def advise(trace: Trace, aside: dict[int, dict[int, str]]) -> list[Advice]:
-    """Alternatives to scripts; adds the calls concerned to those set aside."""
+    """Alternatives to scripts; the calls concerned are added to those excluded."""
     return Adviser(trace, aside)()

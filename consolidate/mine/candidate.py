@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""A sequence that a script could do: its template, its data, and what it covers."""
+"""A sequence that a script could do: its template, its data flow, and its coverage."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from consolidate.mine.templates import Template
 from consolidate.trace import copied
 from consolidate.trace.call import Call
 
-# Runs that are kept as examples, instances of each, and calls in all of them.
+# Limits of example runs, of instances in each, and of calls in all.
 EXAMPLES = 24
 INSTANCES = 8
 MOST_CALLS = 800
-# Instances that are counted to know how often each step comes.
+# Instances counted to find how often each step occurs.
 COUNTED = 1000
 
 
 @dataclass(slots=True)
 class Recording:
-    """A few calls of a thread that follow each other: what examples are of."""
+    """A few consecutive calls of a thread, from which examples are made."""
 
     tid: int
     command: str
@@ -37,13 +37,13 @@ class Recording:
 
 @dataclass(slots=True)
 class Example:
-    """A few iterations that follow each other, as recorded."""
+    """A few consecutive iterations, as recorded."""
 
     recording: Recording
     instances: list[Instance]
 
     def join(self) -> None:
-        """Let the instances know the recording that they are of."""
+        """Sets the recording that the instances belong to."""
         waiting = list(self.instances)
         while waiting:
             one = waiting.pop()
@@ -55,24 +55,24 @@ class Example:
 
 @dataclass(slots=True)
 class Candidate:
-    """A template, its flow, and what it covers in the trace."""
+    """A template, its data flow, and its coverage of the trace."""
 
     number: int
     template: Template
     flow: Flow
-    batched: bool  # one call of its script does many iterations
+    batched: bool  # one call of its script handles many iterations
     iterations: int
-    whole: int  # those of which no step came out otherwise
+    whole: int  # those without a step of another outcome
     runs: int
     calls: int
     script_calls: int
-    lengths: float  # iterations in a run: the median
-    step_calls: list[float]  # how often each step was called, all in all
+    lengths: float  # iterations per run: the median
+    step_calls: list[float]  # how often each step was called in total
     step_bytes: list[float]  # what that copied
-    commands: Counter[str]  # the programs that it is of: runs of each
+    commands: Counter[str]  # its programs, with the number of runs of each
     took: float | None  # seconds in these calls, as recorded
     examples: list[Example] = field(default_factory=list)
-    name: str = ""  # stays the same whatever the number, see name_all()
+    name: str = ""  # independent of the number, see name_all()
 
     @property
     def saved(self) -> int:
@@ -84,7 +84,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class Scan:
-    """Where a template stands."""
+    """The positions of a template."""
 
     flow: Flow
     runs: list[Run]
@@ -141,7 +141,7 @@ class Scan:
         return sum(took) if took else None
 
     def step_totals(self, matcher: Matcher, tape: Tape) -> tuple[list[float], list[float]]:
-        """Calls of each step, and what they copied, from instances all over the trace."""
+        """Calls of each step, and bytes copied, from instances all over the trace."""
         steps = Steps({step.path: i for i, step in enumerate(self.flow.steps)}, tape)
         spans = [span for run in self.runs for span in run.spans]
         some = spans[:: len(spans) // COUNTED + 1]
@@ -162,7 +162,7 @@ class Scan:
 
 
 class Steps:
-    """Counts the calls of instances, by the step that they are of."""
+    """Counts the calls of instances, by step."""
 
     def __init__(self, index: dict[Path, int], tape: Tape) -> None:
         self.index, self.tape = index, tape
@@ -182,7 +182,7 @@ class Steps:
 
 
 def recorded(instances: list[Instance], tape: Tape) -> Example:
-    """The same instances, of a recording that has nothing else."""
+    """The same instances, in a recording without other calls."""
     begin, end = instances[0].begin, instances[-1].end
     thread = tape.thread(begin)
     calls = [tape.call(at) for at in range(begin, end)]
@@ -223,15 +223,15 @@ def sequence(candidate: Candidate) -> str:
 
 
 def signature(candidate: Candidate) -> str:
-    """The basis of a name: everything that decides the sequence's calls, no counts."""
+    """The basis of a name: everything that determines the sequence's calls, except counts."""
     steps = [f"{step.path}{step.name}:{step.outcome}" for step in candidate.flow.steps]
     return " ".join(steps)
 
 
 def name_all(candidates: list[Candidate]) -> None:
-    """Names that do not change with the order in which candidates are listed.
+    """Names that do not depend on the order of the candidates.
 
-    The first call, and a few digits that tell sequences apart which begin with it.
+    The first call, and a few digits that distinguish sequences which begin with it.
     """
     names: Counter[str] = Counter()
     for candidate in candidates:
@@ -242,7 +242,7 @@ def name_all(candidates: list[Candidate]) -> None:
 
 
 def is_event_loop(candidate: Candidate) -> bool:
-    """Whether it waits for descriptors, as the round of a server does."""
+    """Whether it waits for descriptors, like an iteration of a server's event loop."""
     return any(step.name in WAITS for step in candidate.flow.steps)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Chooses among the templates: candidates that do not overlap, best first.
+"""Chooses candidates among the templates: they do not overlap, best first.
 
-What one covers is taken off the tape before the next is looked for, so the savings of
-all that are listed add up, and a part of a sequence is listed only for where it comes
-without the rest.
+Calls that one covers are removed from the tape before the next is searched. So the savings of all
+listed candidates add up, and a part of a sequence is listed only for its occurrences without the
+rest.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from consolidate.mine.pieces import pieces
 from consolidate.mine.tape import Tape, character
 from consolidate.mine.templates import Found, Template, halved, leaves
 
-# Templates whose data is followed, most promising first.
+# Templates whose data flow is traced, most promising first.
 FOLLOWED = 100
-# How often what is left is looked at anew.
+# How often the rest is searched again.
 ROUNDS = 4
-# Calls in the part of a trace in which templates are found, and in one stretch of it.
+# Calls in the part of a trace in which templates are searched, and in one stretch of it.
 SAMPLE = 40000
 PART = 2000
-# Calls that a sequence has to save to be listed, at least, and of all calls.
+# Calls that a listed sequence must save: a minimum, and a share of all calls.
 LEAST, SHARE = 8, 0.0005
 
 
 def sample(tape: Tape) -> Tape:
-    """The tape, or of a very long one stretches from all over it."""
+    """The tape, or for a very long one, stretches from all over it."""
     size = len(tape.text)
     if size <= SAMPLE:
         return tape
@@ -42,7 +42,7 @@ def sample(tape: Tape) -> Tape:
 
 
 class Chooser:
-    """Follows the data of templates, then covers the tape with the best."""
+    """Traces the data flow of templates, then covers the tape with the best."""
 
     def __init__(self, tape: Tape, progress: Callable[[str], None]) -> None:
         self.tape = tape
@@ -54,7 +54,7 @@ class Chooser:
         self.calls = self.sample.calls
 
     def follow(self) -> None:
-        """The flows of the templates, and of the pieces that these fall into."""
+        """Adds the flows of the templates, and of the pieces into which they are cut."""
         ranked = sorted(self.found.templates.items(), key=lambda one: -one[1])
         waiting = [template for template, _ in ranked[:FOLLOWED]]
         waiting.reverse()
@@ -81,11 +81,11 @@ class Chooser:
         return Scan(found, Matcher(template, tape, found.once()).runs())
 
     def promise(self, template: Template) -> int:
-        """Calls that it covers at most."""
+        """The most calls that it can cover."""
         return sum(self.totals[character(symbol)] for symbol in set(leaves(template)))
 
     def choose(self, most: int) -> list[Candidate]:
-        """The candidates that save most calls, each of what the ones before left."""
+        """The candidates that save most calls, each from the rest that earlier ones left."""
         self.follow()
         chosen: list[Candidate] = []
         for template in self.best(self.sample):
@@ -98,13 +98,13 @@ class Chooser:
         return chosen
 
     def candidate(self, template: Template) -> Candidate | None:
-        """The runs of the remaining tape that a template covers; removes them from it."""
+        """The runs on the remaining tape that a template covers; removes them from it."""
         once = self.flows[template].once()
         matcher = Matcher(template, self.tape, once)
         runs = matcher.runs()
         if not runs:
             return None
-        # Its data, now of what it really covers, from all over the trace.
+        # Its data flow in what it really covers, from all over the trace.
         some = runs[:: len(runs) // follow.RUNS + 1]
         found = Follower(template, matcher, self.tape, some)()
         scan = Scan(found, runs)
@@ -115,7 +115,7 @@ class Chooser:
         return candidate
 
     def best(self, tape: Tape) -> Iterator[Template]:
-        """Templates in the order of what they save in a part of the trace."""
+        """Templates ordered by their savings in a part of the trace."""
         heap = [
             (-self.promise(template), i, template)
             for i, template in enumerate(self.flows)
@@ -135,7 +135,7 @@ class Chooser:
             tape = tape.without([(run.begin, run.end) for run in scan.runs], joins)
 
     def recurs(self, template: Template, scan: Scan) -> bool:
-        """Whether its remaining runs are more than chance."""
+        """Whether its remaining runs are more frequent than chance."""
         least = max(LEAST, SHARE * self.calls)
         if scan.saved < least or scan.iterations < templates.OFTEN:
             return False
@@ -146,7 +146,7 @@ class Chooser:
 
 
 def choose(tape: Tape, progress: Callable[[str], None], most: int = 20) -> list[Candidate]:
-    """Looks again at what is left: what is rare shows when the frequent is gone."""
+    """Searches the rest again: rare sequences appear when frequent ones are removed."""
     chosen: list[Candidate] = []
     for _ in range(ROUNDS):
         chooser = Chooser(tape, progress)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Whether an argument that never changes is a constant of the code, or of this trace only.
+"""Decides whether an argument that never changes is a constant of the code, or only of this trace.
 
 A program that sets the mode of files to that of other files makes fchmod(file, 0644) all
-day, if these are all of that mode.  A script that has 0644 in it would be wrong with the
-first that is not, and say success.  What belongs to files, users and data is therefore
-a parameter, however constant it is; flags and operations are the code's; of the rest
-cannot be decided, and the script's user has to confirm it.
+day, if these are all of that mode. A script with 0644 in it would be wrong for the first other
+file, and report success. So properties of files, users and data are parameters, however constant;
+flags and operations belong to the code; the rest cannot be decided, and the script's user must
+confirm it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from consolidate.trace.values import Value
 
 
 class Origin(Enum):
-    """Whether an argument that was always the same is the code's, the item's, or unknown."""
+    """Whether a constant argument belongs to the code, to the item, or is unknown."""
 
     CODE = "code"
-    PROGRAM = "program"  # of what it works on: a parameter
+    PROGRAM = "program"  # of the data it works on: a parameter
     UNKNOWN = "unknown"
 
 
-# Arguments that belong to what a call works on: permissions, owners, places and sizes, how
-# many descriptors there are.
+# Arguments that are properties of a call's object: permissions, owners, offsets and sizes, numbers
+# of descriptors.
 MODES = {"chmod": {1}, "fchmod": {1}, "fchmodat": {2}, "fchmodat2": {2}, "mknod": {1, 2}}
 MODES |= {"mknodat": {2, 3}, "umask": {0}}
 OWNERS = {"chown": {1, 2}, "fchown": {1, 2}, "lchown": {1, 2}, "fchownat": {2, 3}, "kill": {0}}
@@ -34,29 +34,29 @@ PLACES = {"pread64": {3}, "pwrite64": {3}, "lseek": {1}, "ftruncate": {1}, "trun
 PLACES |= {"fallocate": {2, 3}, "sync_file_range": {1, 2}, "preadv": {3}, "pwritev": {3}}
 PLACES |= {"copy_file_range": {4}, "sendfile": {3}, "splice": {4}, "readahead": {1, 2}}
 PLACES |= {"fadvise64": {1, 2}, "poll": {1}, "ppoll": {1}, "select": {0}, "pselect6": {0}}
-# What files are made with: these two leave it to the umask, others may be of other files.
+# Modes of created files: 0666 and 0777 leave them to the umask, others may come from other files.
 CREATION = {"open": 2, "openat": 3, "creat": 1, "mkdir": 1, "mkdirat": 2}
 BY_UMASK = frozenset([0o666, 0o777])
-# Numbers that are the code's: sizes of its structures and arrays, operations, protocols.
+# Numbers that belong to the code: sizes of its structures and arrays, operations, protocols.
 OF_CODE = {"setsockopt": {1, 2, 4}, "getsockopt": {1, 2}, "socket": {0, 1, 2}, "listen": {1}}
 OF_CODE |= {"epoll_wait": {2}, "epoll_pwait": {2, 5}, "epoll_pwait2": {2, 5}, "ioctl": {1}}
 OF_CODE |= {"fcntl": {1}, "recvmmsg": {2}, "epoll_create": {0}, "ppoll": {4}}
 OF_CODE |= {"connect": {2}, "bind": {2}, "sendto": {5}}
-# They pass on what the code made of the flags that the kernel said.
+# They pass flags that the kernel reported back to it, perhaps modified by the code.
 OF_FLAGS = {"fcntl": {2}}
 NEUTRAL = frozenset([0, -1])
-# Integers of which a script's text has all digits.
+# Integers up to this have all their digits in a script's text.
 EXACT = 1 << 53
-# Sizes of buffers as code has them.
+# Typical sizes of buffers in code.
 SMALLEST_BUFFER = 512
-# Each descriptor is waited for with events of its own.
+# Each descriptor is waited for with its own events.
 POLLS = frozenset(["poll", "ppoll"])
-# Paths of the system, which code has in it; users pass them as well.
+# System paths, which code contains; users pass them as well.
 SYSTEM = (b"/etc/", b"/proc/", b"/sys/", b"/dev/")
 
 
 def origin(name: str, arg: int, value: Value) -> Origin:
-    """Whether an argument's constant value is the code's, the item's, or unknown."""
+    """Whether an argument's constant value belongs to the code, to the item, or is unknown."""
     if value.string is not None:
         return of_text(value.string)
     if arg in MODES.get(name, ()) or arg in OWNERS.get(name, ()):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Arguments that a program cannot know before an earlier call of the sequence.
+"""Finds arguments that a program cannot know before an earlier call of the sequence.
 
-A script gets all that the program has to say before it begins.  Where an argument is
-the program's own, differs from time to time, and comes after a call that brings
-something from outside, it may be the answer to that: a reply to what was received, a
-descriptor that a wait found ready, a page that is changed and written again.  There a
-sequence is cut.  What the data itself connects, see flow.py, is no such case.
+A script gets all its inputs before it begins. If an input varies, and follows a call that brings
+outside data, it may depend on that data: a reply to a request, a descriptor that a wait found
+ready, a page that is modified and written back. The sequence is cut there. Arguments explained by
+the data flow (flow.py) do not count.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
-# Kinds of arguments: what a call brings may decide some and not others.
+# Kinds of arguments: a call's data may determine some and not others.
 FD, PATH, DATA, NUMBER, FLAGS = "fd", "path", "data", "number", "flags"
 EVERYTHING = frozenset([FD, PATH, DATA, NUMBER, FLAGS])
 SELECTS = frozenset(["select", "pselect6"])
@@ -39,14 +38,14 @@ ATTRIBUTES = calltable.words("stat lstat fstat newfstatat statx")
 RECEIVERS = calltable.words("recvfrom recvmsg recvmmsg mq_timedreceive msgrcv")
 READERS = calltable.words("read readv pread64 preadv preadv2")
 CONTENTS = calltable.words("readlink readlinkat getxattr lgetxattr fgetxattr")
-# The share of samples in which a path was named by what was read, that is no accident.
+# The least share of samples with a path named by the data read, to exclude chance.
 NAMED = 0.3
-# Descriptors that are files, whose contents name no other file as a rule.
+# Descriptors of files, whose contents usually name no other file.
 FILE = "/"
 
 
 def brings(flow: Flow, number: int) -> frozenset[str]:
-    """The kinds of arguments that what a call brings may decide."""
+    """The kinds of arguments that a call's data may determine."""
     step = flow.steps[number]
     if step.outcome != OK or not step.args:
         return frozenset()
@@ -64,7 +63,7 @@ def brings(flow: Flow, number: int) -> frozenset[str]:
 
 
 def changing(step: Step) -> bool:
-    """Whether what is read differs from time to time."""
+    """Whether the data read varies."""
     at = FILLERS.get(step.name)
     if at is None or at >= len(step.args) or len(step.args[at].seen) < 2:
         return True
@@ -73,7 +72,7 @@ def changing(step: Step) -> bool:
 
 
 def is_file(flow: Flow, step: Step) -> bool:
-    """Whether a descriptor is of a file, as far as the trace says."""
+    """Whether a descriptor refers to a file, as far as the trace shows."""
     source = step.args[0]
     if source.kind is Kind.RESULT:
         return flow.steps[source.step].name.startswith(("open", "creat"))
@@ -82,7 +81,7 @@ def is_file(flow: Flow, step: Step) -> bool:
 
 
 def needed(step: Step, arg: int, source: Source) -> str | None:
-    """The kind of an argument, if it is the program's own and differs."""
+    """The kind of an argument, if it is a varying input of the program."""
     if source.kind is not Kind.PARAM or source.steady or not source.moving():
         return None
     if source.letter == "f":
@@ -106,7 +105,7 @@ def is_filled(step: Step, arg: int) -> bool:
 
 
 def is_known(flow: Flow, number: int, arg: int, bringer: int) -> bool:
-    """Whether a path has a name that stood in a path before the call that brings something."""
+    """Whether a path contains a name from a path before the call that brings data."""
     wanted = [name_of(value.string) for value in flow.steps[number].args[arg].seen]
     for step in flow.steps[: bringer + 1]:
         for source in step.args:
@@ -121,13 +120,13 @@ def name_of(path: bytes | None) -> bytes:
 
 
 def find_needs(flow: Flow, runs: list[list[Instance]]) -> None:
-    """Note which steps need what an earlier one brings, within an iteration and from the last."""
+    """Record which steps depend on an earlier one, within an iteration and across iterations."""
     brought = [brings(flow, number) for number in range(len(flow.steps))]
     for number, step in enumerate(flow.steps):
         for arg, source in enumerate(step.args):
             kind = needed(step, arg, source)
             bringers = [before for before, kinds in enumerate(brought) if kind in kinds]
-            # The next iteration comes after all of them, also that of a loop within.
+            # The next iteration comes after all of them, also that of an inner loop.
             flow.carried = flow.carried or bool(bringers)
             if bringers and source.letter == "s" and source.seen[0].string is None:
                 flow.blind = True
@@ -143,7 +142,7 @@ def find_needs(flow: Flow, runs: list[list[Instance]]) -> None:
 
 
 def continues(flow: Flow, runs: list[list[Instance]]) -> bool:
-    """Whether an iteration works on what the one before opened, listed, or read the name of."""
+    """Whether an iteration uses what the previous one opened, listed, or read the name of."""
     good = count = 0
     for run in runs:
         for one, other in zip(run, run[1:], strict=False):
@@ -169,14 +168,14 @@ def follows_on(flow: Flow, one: Instance, other: Instance) -> bool:
             name = name_of(value.string) if letter == "s" else b""
             if name in listed or len(name) > 2 and any(name in text for text in texts):
                 return True
-        # What it opens or lists itself is its own.
+        # What it opens or lists itself does not count.
         opened.discard(call.ret if call.name in calltable.OPENERS else None)
         listed -= entries(call) if call.name in LISTERS else frozenset()
     return False
 
 
 def with_letters(call: Call) -> Iterator[tuple[str, Value]]:
-    """The arguments of a call, but for what it sends, with their kinds."""
+    """A call's arguments with their kinds, except data that it sends."""
     kinds = calltable.kinds(call.name)
     for arg, value in enumerate(values.of_call(call.name, call.args)):
         if arg != DRAINERS.get(call.name):
@@ -184,7 +183,7 @@ def with_letters(call: Call) -> Iterator[tuple[str, Value]]:
 
 
 def text_of(call: Call) -> bytes:
-    """The data that a call has read, as far as the trace shows it."""
+    """The data that a call read, as far as the trace shows it."""
     at = FILLERS.get(call.name)
     args = values.of_call(call.name, call.args) if at is not None else []
     return (args[at].string or b"") if at is not None and at < len(args) else b""

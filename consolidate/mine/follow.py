@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Follows the data from call to call within a template, in samples of where it stands."""
+"""Traces the data flow from call to call within a template, in samples of its instances."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
-# Runs that are looked at to find out, instances of each, and repetitions in these.
+# Limits of sampled runs, of instances in each, and of repetitions in these.
 RUNS = 32
 INSTANCES = 8
 REPEATS = 6
-# Calls of a template that are looked at, in all of its samples: of a candidate, and
-# of one of hundreds of templates that may become one.
+# Limits of sampled calls of a template: of a candidate, and of one of hundreds of templates that
+# may become one.
 MOST_CALLS, FEWER_CALLS = 1500, 700
-# Calls of a kind in a row that are so many steps rather than a loop.
+# This many equal calls in a row are separate steps rather than a loop.
 UNROLLED = 4
-# The share of them that has to agree.
+# The share of samples that must agree.
 AGREE = 0.9
-# Calls from which on it is no accident that all moved as much as they were to.
+# The number of calls from which it is no accident that all moved the full amount.
 FULL_FROM = 3
 
 
-# Of a value: where it comes from, which step, which argument of it.
+# A value's origin: its kind, step, and argument.
 Key = tuple[Kind, int, int]
 
 
@@ -88,7 +88,7 @@ class Argument:
     """The observed values of one argument of a step."""
 
     seen: list[Value] = field(default_factory=list)
-    # Of what else it was the value, and how often.
+    # Other values that it was equal to, and how often.
     agreed: dict[Key, int] = field(default_factory=dict)
     by_instance: list[set[str]] = field(default_factory=list)
     by_run: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -105,12 +105,12 @@ class Argument:
 
 
 class Now:
-    """The known values in an instance at a certain call, by step."""
+    """The known values at a call within an instance, by step."""
 
     def __init__(self) -> None:
         self.of: dict[tuple, set[Key]] = defaultdict(set)
         self.held: dict[int, list[tuple]] = {}  # the values of each step's last call
-        self.texts: dict[tuple[int, int], bytes] = {}  # what was read into buffers
+        self.texts: dict[tuple[int, int], bytes] = {}  # contents of buffers
 
     def add(self, firing: Firing, kinds: str) -> None:
         for value, key in self.held.get(firing.step, ()):
@@ -120,14 +120,14 @@ class Now:
             self.of[value].add(key)
 
     def given(self, firing: Firing, kinds: str) -> Iterator[tuple]:
-        """What a call was passed."""
+        """The values passed to a call."""
         for arg, value in enumerate(firing.args):
             letter = kinds[arg] if arg < len(kinds) else "i"
             if value.string is not None or value.number is not None:
                 yield (letter, value.text), (Kind.SHARED, firing.step, arg)
 
     def got(self, firing: Firing) -> Iterator[tuple]:
-        """What a call has brought: its result, names, what is ready, a buffer."""
+        """The values returned by a call: its result, names, ready descriptors, a buffer."""
         call, step = firing.call, firing.step
         if call.ret is not None and call.error is None:
             yield ("number", call.ret), (Kind.RESULT, step, -1)
@@ -143,7 +143,7 @@ class Now:
                 self.texts[step, filled] = value.string
 
     def sources(self, letter: str, value: Value, drains: bool) -> Iterator[Iterable[Key]]:
-        """All that has this value now, each once."""
+        """Everything that has this value now, each once."""
         of = self.of.get
         shared = of((letter, value.text), ())
         yield shared
@@ -162,20 +162,20 @@ class Now:
 
 
 def alike(text: bytes, value: Value) -> bool:
-    """Whether two texts are the same as far as the trace has them."""
+    """Whether two texts are equal as far as the trace shows them."""
     shorter = min(len(text), len(value.string))
     return shorter > 0 and text[:shorter] == value.string[:shorter]
 
 
 def is_until(step: Step, after: Step) -> bool:
-    """Whether a call is repeated until it comes out as the one after it."""
+    """Whether a call is repeated until it has the outcome of the one after it."""
     if after.name != step.name or after.symbol == step.symbol:
         return False
     return after.outcome == OK or step.outcome == OK and step.name in DRAINED
 
 
 class Follower:
-    """Finds out where the arguments of a template's steps come from."""
+    """Determines the source of each argument of a template's steps."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class Follower:
     # -- what is seen ------------------------------------------------------------
 
     def look(self) -> None:
-        """All values, and what else has them."""
+        """Collects all values, and others that are equal to them."""
         for number, run in enumerate(self.runs):
             for instance in run:
                 if instance.whole:
@@ -259,7 +259,7 @@ class Follower:
             now.add(firing, kinds)
 
     def advance(self, now: Now, firing: Firing) -> None:
-        """Note whether an offset has moved on by what the call before has done."""
+        """Record whether an offset advanced by the previous call's result."""
         arg = OFFSET_ARG.get(firing.call.name)
         if arg is None or arg >= len(firing.args):
             return
@@ -313,7 +313,7 @@ class Follower:
         if counts and seen >= AGREE * len(counts):
             return Repeat.TIMES, common
         if not is_loop and name in calltable.QUERIES:
-            # Now and then one more: that is made outside.
+            # Now and then one more, which is made outside.
             return Repeat.ONCE, 1
         return Repeat.GIVEN, 1
 
@@ -321,7 +321,7 @@ class Follower:
         return next(step for step in self.steps if step.symbol == symbol_)
 
     def over(self, here: Path, kind: Kind) -> bool:
-        """Whether what is repeated works on what a step before listed, or found ready."""
+        """Whether the repeated step works on the results of an earlier listing or wait."""
         if len(here) > 1:
             return False
         inside = [i for i, step in enumerate(self.steps) if step.path[: len(here)] == here]
@@ -333,7 +333,7 @@ class Follower:
         )
 
     def all_of(self, here: Path, kind: Kind, step: int) -> bool:
-        """Whether it is repeated for all of them: a script would do so."""
+        """Whether it is repeated for all of them, as a script would."""
         good = count = 0
         for run in self.runs:
             for one in run:
@@ -349,7 +349,7 @@ class Follower:
         return good >= AGREE * count
 
     def find_passes(self) -> None:
-        """With what other outcomes iterations, of the whole or of a loop, were just over."""
+        """Finds other outcomes with which an iteration, or a loop, simply ended."""
         for run in self.runs:
             self.passes_in(run, ())
 
@@ -365,20 +365,20 @@ class Follower:
                     self.passes_in(part, (*path, i))
 
     def sizes(self, number: int, compare: Callable[[int, int], bool]) -> bool:
-        """Whether what a call moved and what it was to move compare so, each time."""
+        """Whether moved and requested sizes compare like this each time."""
         step = self.steps[number]
         size = SIZE_ARG.get(step.name)
         if size is None or step.name in LISTERS or step.outcome != OK:
             return False
         if size >= len(self.arguments[number]) or len(self.rets[number]) < FULL_FROM:
             return False
-        # A line that is damaged may have no number there.
+        # A damaged line may lack the number.
         sizes = (value.number for value in self.arguments[number][size].seen)
         pairs = zip(self.rets[number], sizes, strict=False)
         return all(size is not None and compare(call.ret, size) for call, size in pairs)
 
     def is_short(self, number: int) -> bool:
-        """Whether a buffer was never full: what the program does then is not known."""
+        """Whether a buffer was never full: then the program's reaction to a full one is unknown."""
         step = self.steps[number]
         if step.name not in FILLERS or step.repeat is Repeat.UNTIL:
             return False
@@ -392,7 +392,7 @@ class Follower:
         argument = self.arguments[number][arg]
         source = self.derived(number, arg, letter, argument)
         if source is None:
-            # A number that never changed may be another for each item all the same.
+            # A number that never changed may still be a property of each item.
             steady = self.steady(argument) and not (letter == "i" and argument.is_constant)
             source = Source(Kind.PARAM, letter, steady=steady)
         source.seen = argument.seen[: 4 * RUNS]
@@ -425,7 +425,7 @@ class Follower:
             return found
         if const:
             return Source(Kind.CONST, letter, first, assumed=whose is Origin.UNKNOWN)
-        # Numbers that never change are no evidence for each other.
+        # Constant numbers are no evidence for each other.
         return found or (None if argument.is_constant else self.shared(number, letter, argument))
 
     def pointer(
@@ -434,7 +434,7 @@ class Follower:
         first = argument.seen[0]
         plain = not (first.is_address or first.is_struct or first.string is not None)
         if const and plain:
-            # No address at all: fcntl(2) takes either.
+            # Not an address at all: fcntl(2) takes either.
             return Source(Kind.CONST, letter, first)
         if letter == "s" and self.within(number, Repeat.NAMES):
             for step in range(number - 1, -1, -1):
@@ -450,15 +450,15 @@ class Follower:
         return None
 
     def within(self, number: int, repeat: Repeat) -> bool:
-        """Whether a step is done for each of what a step before found."""
+        """Whether a step is executed for each result of an earlier step."""
         step = self.steps[number]
         around = [loop for path, loop in self.flow.loops.items() if path == step.path[: len(path)]]
         return any(one.repeat is repeat for one in [step, *around])
 
     def visible_steps(self) -> list[list[int]]:
-        """For each step those before it whose values it can have, the nearest first.
+        """For each step the earlier ones whose values it can use, the nearest first.
 
-        What is in a loop is lost with it.
+        Values within a loop are lost after it.
         """
         around = [self.flow.around(number) for number in range(len(self.steps))]
         return [
@@ -469,7 +469,7 @@ class Follower:
     def from_result(
         self, number: int, letter: str, argument: Argument, opened: bool
     ) -> Source | None:
-        """The result of the nearest step before that always equals the argument."""
+        """The result of the nearest earlier step that always equals the argument."""
         for step in self.visible[number]:
             if not argument.always((Kind.RESULT, step, -1)) or self.flow.opens(step) != opened:
                 continue
@@ -478,12 +478,12 @@ class Follower:
         return None
 
     def tells(self, step: int) -> bool:
-        """Whether a result can be told from any small number."""
+        """Whether a result can be distinguished from any small number."""
         results = {call.ret for call in self.rets[step]}
         return len(results) > 1 or any(result is not None and result > 8 for result in results)
 
     def from_ready(self, number: int, letter: str, argument: Argument) -> Source | None:
-        """The wait before that found it ready."""
+        """The earlier wait that found it ready."""
         if not self.within(number, Repeat.READY):
             return None
         for step in self.visible[number]:
@@ -492,19 +492,19 @@ class Follower:
         return None
 
     def shared(self, number: int, letter: str, argument: Argument) -> Source | None:
-        """An argument of a step before that it always equals."""
+        """An argument of an earlier step that it always equals."""
         for step in self.visible[number]:
             for other, source in enumerate(self.steps[step].args):
                 own = source.letter == letter and source.kind in (Kind.PARAM, Kind.READY)
                 key = Kind.SHARED, step, other
-                # Small numbers are often the same by chance: a mode, then a size.
+                # Small numbers are often equal by chance: a mode, then a size.
                 agrees = argument.every(key) if letter == "i" else argument.always(key)
                 if own and agrees:
                     return Source(Kind.SHARED, letter, step=step, arg=other)
         return None
 
     def drained(self, number: int, letter: str, argument: Argument) -> Source | None:
-        """The buffer of a step before whose text, or address, is what is sent."""
+        """The buffer of an earlier step whose contents, or address, is sent."""
         for step in self.visible[number]:
             other = FILLERS.get(self.steps[step].name)
             if other is not None and argument.always((Kind.SHARED, step, other)):
@@ -521,7 +521,7 @@ class Follower:
         return bool(several) and all(len(texts) <= 1 for texts in several)
 
     def moving(self, path: Path) -> bool:
-        """Whether the program says something else in each repetition."""
+        """Whether the program passes another value in each repetition."""
         inside = [step for step in self.steps if step.path[: len(path)] == path]
         return any(
             source.kind is Kind.PARAM and source.moves and not depend.is_filled(step, arg)
@@ -541,14 +541,14 @@ class Follower:
                 elif source.kind in (Kind.RESULT, Kind.SHARED, Kind.NAME, Kind.READY):
                     self.flow.links.add((source.step, number))
                 if source.kind is Kind.NAME:
-                    # The same name: what works on one entry holds together, too.
+                    # Steps with the same name belong together: they work on one entry.
                     self.flow.links.add((named.setdefault(source.step, number), number))
-        # A descriptor that is always the same, of a log or a directory, holds nothing
-        # together unless nothing else does.
+        # A descriptor that never changes, of a log or a directory, connects nothing unless nothing
+        # else does.
         self.flow.links = self.flow.links or weak
 
     def find_hidden(self) -> None:
-        """Descriptors that a loop before opened, or its turn before: the program passes them."""
+        """Descriptors that an earlier loop, or iteration, opened: the program passes them."""
         for number, step in enumerate(self.steps):
             for arg, source in enumerate(step.args):
                 if source.kind is not Kind.PARAM or source.letter != "f":
@@ -563,7 +563,7 @@ class Follower:
                         self.flow.apart |= {one for one, other in both if one == other}
 
     def goes_on(self) -> bool:
-        """Whether its last step is the first of the next iteration, whose second one follows."""
+        """Whether its last step is the next iteration's first, followed by the second one."""
         if len(self.steps) < 2:
             return False
         second = character(self.steps[1].symbol)
@@ -571,18 +571,18 @@ class Follower:
         return 2 * sum(one.tape.text[one.end] == second for one in ends) > len(ends)
 
     def later_turns(self, number: int) -> int:
-        """How often a step came again within an iteration."""
+        """How often a step occurred again within an iteration."""
         came = sum(bool(texts) for texts in self.arguments[number][0].by_instance)
         return len(self.arguments[number][0].seen) - came
 
     def constant(self, source: Source) -> bool:
-        """Whether what is shared is the same in all samples, in different runs."""
+        """Whether a shared value is the same in all samples, in different runs."""
         texts = {value.text for value in self.arguments[source.step][source.arg].seen}
         return len(texts) == 1 and self.flow.samples > 1
 
 
 def follow(template: Template, tape: Tape) -> Flow:
-    """The flow of a template, from samples of where it stands."""
+    """The data flow of a template, from samples of its instances."""
     flow = sampled(template, tape)
     for _ in range(UNROLLED):
         opened = bare(unrolled(flow))
@@ -600,15 +600,15 @@ def sampled(template: Template, tape: Tape) -> Flow:
 
 
 def is_few(one: Step | Loop) -> bool:
-    """Whether it is always gone through the same few times."""
+    """Whether it is always executed the same few times."""
     counted = one.repeat is Repeat.TIMES or one.repeat is Repeat.GIVEN and one.times > 1
     return counted and one.times <= UNROLLED
 
 
 def unrolled(flow: Flow) -> Template:
-    """The template with a few calls of the same kind in a row as so many steps.
+    """The template with a few consecutive calls of the same kind as separate steps.
 
-    They do different things: close two descriptors, get flags and set them.
+    They differ in purpose: close two descriptors, get flags and set them.
     """
     steps = {step.path: step for step in flow.steps}
 

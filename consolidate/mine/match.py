@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Finds where a template stands on a tape: a template becomes a regular expression.
+"""Finds the instances of a template on a tape, by a regular expression.
 
-A step whose result differs from the usual, such as an open that fails, ends the iteration;
-what is open is closed then.  Either is an instance; that is what a branch on an error
-is.  Instances that follow each other are a run: what one call of a script can do.
+A step with an unusual outcome, such as an open that fails, ends the iteration; open files are
+closed then. Either kind is an instance: this is how a branch on an error appears. Consecutive
+instances form a run: the work of one script call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from consolidate import calltable
 from consolidate.mine.tape import Tape, character
 from consolidate.mine.templates import Template, leaves, symbol
 
-# Calls that may stand between two iterations whose order is free.
+# Order-independent calls that may come between two iterations, at most.
 BETWEEN = 8
 
 Path = tuple[int, ...]
@@ -24,24 +24,24 @@ Path = tuple[int, ...]
 
 @dataclass(slots=True)
 class Instance:
-    """One match: the calls of each step, as places on the tape."""
+    """One match: the calls of each step, as positions on the tape."""
 
     begin: int
     end: int
-    whole: bool  # no step came out otherwise
+    whole: bool  # no step had another outcome
     tape: Tape | None = field(default=None, repr=False, metadata={"kept": False})
-    # For a step its calls, for a loop its iterations; as far as the match goes.
+    # A step's calls, or a loop's iterations; as far as the match goes.
     parts: list[list] = field(default_factory=list)
-    left_at: int | None = None  # the step that came out otherwise
-    foreign: int = 0  # calls in between that it does not make
+    left_at: int | None = None  # the step that had another outcome
+    foreign: int = 0  # calls in between that do not belong to it
 
 
 @dataclass(slots=True)
 class Run:
-    """Iterations that follow each other, by where each begins and ends, and if it is whole."""
+    """Consecutive iterations, by begin and end, and whether each is whole."""
 
     spans: list[tuple[int, int, bool]]
-    gaps: int = 0  # calls between them that they do not make
+    gaps: int = 0  # calls between them that do not belong to it
 
     @property
     def begin(self) -> int:
@@ -57,7 +57,7 @@ class Run:
 
 
 def some_of(symbols: Iterable[int]) -> str:
-    """A regular expression for one of these."""
+    """A regular expression for any of these symbols."""
     text = "".join(map(character, sorted(symbols)))
     return f"[{text}]" if len(text) > 1 else text or r"(?!)"
 
@@ -82,7 +82,7 @@ class Matcher:
     # -- regular expressions -----------------------------------------------------
 
     def others(self, node: int, following: object) -> str:
-        """Outcomes of the same call with which a step does not go on."""
+        """Outcomes of the same call with which a step does not continue."""
         names = self.tape.symbols.names
         usual = {symbol(node)}
         if not isinstance(following, tuple | None):
@@ -91,11 +91,11 @@ class Matcher:
         return some_of(s for s in same if s not in usual)
 
     def step(self, template: Template, i: int, path: Path) -> str:
-        """One node, as often as it stands there."""
+        """The expression for one node and its repetition."""
         node = template[i]
         if isinstance(node, tuple):
             body = f"{self.iteration(node, (*path, i), in_run=False)}{self.skipped(node)}"
-            # A directory may be empty; but nothing at all is no instance.
+            # A directory may be empty; but an instance may not.
             return f"(?>{body}){'*+' if i else '++'}"
         c = character(symbol(node))
         if node < 0 or (*path, i) in self.once:
@@ -122,7 +122,7 @@ class Matcher:
         return f"(?:{queries}{{0,{BETWEEN}}}?(?={first}))?"
 
     def closers(self, template: Template, i: int) -> str:
-        """The steps after a step with another outcome."""
+        """Closing steps after a step with another outcome."""
         names = self.tape.symbols.names
         return "".join(
             f"{character(symbol(node))}?+"
@@ -160,7 +160,7 @@ class Matcher:
         return found
 
     def run(self, text: str, match: re.Match[str]) -> Run:
-        """A match, and all that follow it."""
+        """A match, with all consecutive ones."""
         run = Run([])
         while match is not None:
             run.spans.append((match.start(), match.end(), match[1] is not None))
@@ -173,7 +173,7 @@ class Matcher:
             if following is not None and following.end() == following.start():
                 break
             match = following
-        # What fails at once at the end is not the sequence, but may be another.
+        # A failure at once at the end is not this sequence, but may be another.
         while len(run.spans) > 1 and self.fails_at_once(run.spans[-1]):
             run.spans.pop()
         return run
@@ -197,7 +197,7 @@ class Matcher:
         return found
 
     def parse(self, found: Instance, template: Template, path: Path, at: int) -> int:
-        """Take an instance apart; where it ends."""
+        """Parse an instance; returns its end."""
         text = found.tape.text
         for i, node in enumerate(template):
             if isinstance(node, tuple):
@@ -231,7 +231,7 @@ class Matcher:
         return at
 
     def parse_rest(self, found: Instance, template: Template, i: int, at: int) -> int:
-        """From a step on that came out otherwise."""
+        """Parse the rest from a step that had another outcome."""
         found.left_at = i
         found.parts.append([at])
         at += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Cuts templates: where a program has to think, and where no data goes over."""
+"""Cuts templates where a program must compute, and where no data flows across."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from consolidate.mine.templates import Template, bare, symbol
 
 
 def pieces(flow: Flow) -> list[Template]:
-    """The parts of a template that can be done in one call, perhaps all of it."""
+    """The parts of a template that one call can do, perhaps all of it."""
     template = flow.template
     for i, node in enumerate(template):
         if is_apart(flow, (i,), node) and len(template) > 1:
@@ -29,7 +29,7 @@ def between(template: Template, places: list[int]) -> list[Template]:
 
 
 def is_apart(flow: Flow, path: Path, node: int | tuple) -> bool:
-    """Whether a loop cannot be in a script: its iterations need each other, or fall apart."""
+    """Whether a script cannot contain a loop: iterations depend on each other, or fall apart."""
     if path in flow.apart:
         return True
     if not isinstance(node, tuple):
@@ -45,7 +45,7 @@ def names(flow: Flow, path: Path) -> tuple[str, ...]:
 
 
 def begins_again(flow: Flow) -> int:
-    """Where in a template the next iteration begins; its end if it has only one."""
+    """The position in a template where the next iteration begins, or its end."""
     nodes = [names(flow, (i,)) for i in range(len(flow.template))]
     size = len(nodes)
     spans = [(min(span), max(span)) for link in flow.links if (span := within(flow, (), *link))]
@@ -57,7 +57,7 @@ def begins_again(flow: Flow) -> int:
 
 
 def within(flow: Flow, path: Path, one: int, other: int) -> tuple[int, int] | None:
-    """The places of two steps under a path; None if one is elsewhere."""
+    """The indexes of two steps under a path; None if one is elsewhere."""
     depth = len(path)
     ends = [flow.steps[number].path for number in (one, other)]
     if any(end[:depth] != path for end in ends):
@@ -66,7 +66,7 @@ def within(flow: Flow, path: Path, one: int, other: int) -> tuple[int, int] | No
 
 
 def cuts_for_needs(flow: Flow, path: Path, size: int) -> list[int]:
-    """Where the program must examine its data, as late as possible; both ends included."""
+    """Cuts where the program must examine data, as late as possible; both ends included."""
     spans = [within(flow, path, *need) for need in flow.needs]
     found = [0]
     for at in range(1, size):
@@ -76,25 +76,25 @@ def cuts_for_needs(flow: Flow, path: Path, size: int) -> list[int]:
 
 
 def cuts_for_data(flow: Flow, path: Path, size: int) -> list[int]:
-    """Where no data flows between the nodes under a path, both ends included."""
+    """Cuts where no data flows between the nodes under a path, both ends included."""
     spans = [span for link in flow.links if (span := within(flow, path, *link)) is not None]
     inside = [i for i in range(1, size) if not any(min(span) < i <= max(span) for span in spans)]
     return [0, *(i for i in inside if not is_round(flow, path, i)), size]
 
 
 def is_round(flow: Flow, path: Path, i: int) -> bool:
-    """Whether a wait follows: the work is done, then the next event is waited for."""
+    """Whether a wait follows: the work is done before the next wait."""
     return any(step.path == (*path, i) and step.name in WAITS for step in flow.steps)
 
 
 def joined(parts: list[Template], flow: Flow) -> list[Template]:
-    """Single calls go with the piece after them, or before, unless they belong elsewhere."""
+    """Single calls join the piece after them, or before, unless they belong elsewhere."""
     found: list[Template] = []
     waiting: Template = ()
     at, closed = 0, True
     for part in parts:
         if len(part) == 1 and isinstance(part[0], tuple):
-            # A loop of its own: it is a batch, and nothing goes with it.
+            # A loop by itself: it is a batch, and nothing joins it.
             found.append(part[0])
             waiting, closed = (), True
         elif len(part) > 1 or not is_single(flow, (at,)):
@@ -119,7 +119,7 @@ def is_call(node: int | tuple) -> bool:
 
 
 def is_single(flow: Flow, path: Path) -> bool:
-    """Whether there is one call, once, at a place of the template."""
+    """Whether a position of the template is a single call, made once."""
     return any(step.path == path and step.repeat is Repeat.ONCE for step in flow.steps)
 
 

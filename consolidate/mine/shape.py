@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The form that a script has for a template: calls, and loops of calls.
+"""The structure of a template's script: calls, and loops of calls.
 
-drain   until its first call returns nothing, or one certain error
-search  over entries of the program's, until the call succeeds
-list    over entries of the program's
+drain   until its first call returns 0, or a certain error
+search  over entries from the program, until the call succeeds
+list    over entries from the program
 names   over the names that getdents64(2) listed
 times   a fixed number of times
 """
@@ -46,7 +46,7 @@ class Node:
 
     @property
     def is_each(self) -> bool:
-        """Whether it is over the results of an earlier call."""
+        """Whether it iterates over the results of an earlier call."""
         return self.kind in ("names", "ready")
 
 
@@ -84,7 +84,7 @@ def is_buffer(step: Step, arg: int) -> bool:
 
 
 class Shaper:
-    """Makes the nodes of a template."""
+    """Builds the nodes of a template."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -105,7 +105,7 @@ class Shaper:
         return found
 
     def node(self, template: tuple, path: tuple, i: int) -> tuple[Node, int]:
-        """The node that begins with a part of the template, and where the next one begins."""
+        """The node that begins at a position of the template, and the next position."""
         here = (*path, i)
         if isinstance(template[i], tuple):
             loop = self.flow.loops[here]
@@ -138,7 +138,7 @@ class Shaper:
         return None
 
     def ends(self, step: Step, other: Step) -> bool:
-        """Whether a step is the last of a loop that calls the same until it comes out so."""
+        """Whether a step ends a loop that repeats the same call until this outcome."""
         if other.outcome == step.outcome:
             return False
         if other.outcome == OK:
@@ -146,7 +146,7 @@ class Shaper:
         return step.outcome == OK and step.name in DRAINED and self.same_file(step, other)
 
     def same_but_path(self, step: Step, other: Step) -> bool:
-        """Whether the last of several tries differs from those before in its path only."""
+        """Whether the last of several attempts differs from the others in its path only."""
         number = self.steps.index(step)
         for arg, (one, two) in enumerate(zip(step.args, other.args, strict=False)):
             shared = two.kind is Kind.SHARED and (two.step, two.arg) == (number, arg)
@@ -166,7 +166,7 @@ class Shaper:
     def drain(self, first: int, body: list[Node], end: int) -> Node:
         self.shape.alias[end] = first
         until = self.steps[end].outcome
-        # What failed is tried with the next entry, until one succeeds.
+        # Failed attempts are repeated with the next entry, until one succeeds.
         return Node("search" if until == OK else "drain", first, body, until=until)
 
     def loop_kind(self, repeat: Repeat) -> str:
@@ -179,7 +179,7 @@ def shape(flow: Flow) -> Shape:
 
 
 def refusal(flow: Flow) -> str:
-    """Why no script can have the form of a template; empty if one can."""
+    """Why no script can have the structure of a template; empty if one can."""
     if flow.refused:
         return flow.refused
     made = shape(flow)
@@ -212,7 +212,7 @@ def out_of_reach(flow: Flow, node: Node) -> bool:
 
 
 def moving(flow: Flow, node: Node, made: Shape) -> bool:
-    """Whether a step in a drain or a listing takes values of the program's own each time."""
+    """Whether a step in a drain or a listing takes another input value each time."""
     steps = numbers(node.body) if node.is_each else numbers([node])
     return any(
         takes(source, flow.steps[number], arg)

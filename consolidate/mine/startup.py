@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Calls made once by each program that starts: not worth a script.
+"""Finds calls that each program makes once when it starts: not worth a script.
 
-The loader's work, shared libraries, locales, the modules of an interpreter, and what the
-C library and interpreters set up before main() are set aside, with what they are.
+The loader, shared libraries, locales, an interpreter's modules, and initialisation by the C library
+and interpreters before main() are excluded, each with its kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLACES = (
     (re.compile(r"/locale/|/locale\.alias$|/gconv|/charset\.alias$"), "start-up: locales"),
     (re.compile(r"/nscd/|/etc/nsswitch\.conf$"), "start-up: name services"),
 )
-# Of an interpreter only: to others these are files like any.
+# Only for an interpreter: to other programs these are ordinary files.
 INTERPRETERS = re.compile(r"^(?:python|pypy|perl|ruby|node|php)[\d.]*$")
 MODULES = (
     re.compile(
@@ -31,9 +31,9 @@ MODULES = (
     "start-up: modules of the interpreter",
 )
 LOADER_CACHE = '"/etc/ld.so.cache"'
-# Calls of a new image among which the loader opens its cache.
+# The loader opens its cache within this many calls of a new image.
 LOADER_STARTS = 16
-# Those among which a program sets itself up, and what belongs to that.
+# A program initialises itself within this many calls; paths that belong to that.
 STARTS = 400
 SETS_UP = calltable.words(
     """
@@ -45,7 +45,7 @@ SETS_UP = calltable.words(
 
 
 def end_of_loader(calls: list[Call], execve: int) -> int:
-    """The last call of the dynamic loader: it unmaps the cache."""
+    """The dynamic loader's last call: it unmaps the cache."""
     opened = None
     for i in range(execve + 1, min(execve + 1 + LOADER_STARTS, len(calls))):
         if calls[i].name.startswith("open") and LOADER_CACHE in calls[i].args:
@@ -62,7 +62,7 @@ def end_of_loader(calls: list[Call], execve: int) -> int:
 
 
 class Starts:
-    """Goes through the calls of one thread."""
+    """Examines the calls of one thread."""
 
     def __init__(self, thread: Thread) -> None:
         self.thread = thread
@@ -70,7 +70,7 @@ class Starts:
         if INTERPRETERS.match(thread.command):
             self.places += (MODULES,)
         self.aside: dict[int, str] = {}
-        self.files: dict[int, str] = {}  # descriptors of files that belong to it
+        self.files: dict[int, str] = {}  # descriptors of start-up files
 
     def __call__(self) -> dict[int, str]:
         begun = loader = -STARTS
@@ -112,5 +112,5 @@ class Starts:
 
 
 def starts(thread: Thread) -> dict[int, str]:
-    """The calls that are set aside, by index, and what they are."""
+    """The calls to exclude, by index, with their kind."""
     return Starts(thread)()

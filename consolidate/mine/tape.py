@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The calls that a script could hold, as one text: a character for each call.
+"""The calls that a script could make, as one text with a character for each call.
 
-A character stands for a call's name and its outcome: a script's next step is decided
-by the outcomes of those before.  A line is a stretch of one thread's calls that ends
-where no script goes on: at a call that scripts may not make, one that waits for another
-thread, a signal, a long time of the program's own.  Sequences are then found by regular
-expressions, at the speed of these.
+A character encodes a call's name and its outcome: earlier outcomes decide a script's next step. A
+line is a stretch of one thread's calls; it ends where no script can continue: at a call that
+scripts may not make or that waits for another thread, at a signal, or when the program computes for
+long. Sequences are then found by regular expressions, which are fast.
 """
 
 from __future__ import annotations
@@ -21,19 +20,18 @@ from consolidate.trace.call import Call
 from consolidate.trace.reader import Thread, Trace
 
 OK, NONE = "ok", "none"
-# Seconds that a program works between two calls that may yet be one sequence.
+# Seconds of computation between two calls that may still form one sequence.
 GAP = 0.02
-# Calls that are set aside for this reason end a stretch; others are looked through.
+# Calls excluded for this reason end a stretch; other excluded calls are skipped.
 START_UP = "start-up: "
-# Ends a line; what `.` does not match.
+# Ends a line; `.` does not match it.
 END = "\n"
-# Characters of symbols, none of which means anything to a regular expression, and of
-# the loops that templates.py makes of them.
+# Characters for symbols, and for loops in templates.py, without a meaning in regular expressions.
 FIRST_SYMBOL, FIRST_LOOP = 0x4E00, 0x20000
 
 
 def outcome(call: Call) -> str:
-    """The outcome of a result, which a script can tell without interpreting it."""
+    """The outcome of a result that a script can distinguish without interpreting it."""
     if call.error is not None:
         return call.error
     if call.ret == 0 and call.name in calltable.COUNTERS:
@@ -42,7 +40,7 @@ def outcome(call: Call) -> str:
 
 
 class Symbols:
-    """Numbers for names and outcomes."""
+    """Assigns numbers to names and outcomes."""
 
     def __init__(self) -> None:
         self.ids: dict[tuple[str, str], int] = {}
@@ -61,7 +59,7 @@ class Symbols:
         return self.id(call.name, outcome(call))
 
     def named(self, names: Iterable[str]) -> list[int]:
-        """All symbols of calls of these names, whatever their outcome."""
+        """All symbols of calls with these names, whatever their outcome."""
         wanted = frozenset(names)
         return [i for i, name in enumerate(self.names) if name in wanted]
 
@@ -72,7 +70,7 @@ def character(symbol: int) -> str:
 
 @dataclass(slots=True)
 class Tape:
-    """The text, and the call that each of its characters is."""
+    """The text, and the call of each character."""
 
     symbols: Symbols
     threads: list[Thread]
@@ -92,7 +90,7 @@ class Tape:
         return len(self.text) - self.text.count(END)
 
     def pieces(self, spans: Iterable[tuple[int, int]]) -> Tape:
-        """A tape of parts of this one, each a line of its own."""
+        """A tape of parts of this one, each on a line of its own."""
         found = Tape(self.symbols, self.threads)
         texts = []
         for begin, end in spans:
@@ -129,7 +127,7 @@ class Cutter:
         self.tape = tape
         self.owner = owner
         self.gap = gap
-        self.aside = aside  # calls that are dealt with elsewhere, and why
+        self.aside = aside  # calls handled elsewhere, with the reason
         self.text: list[str] = []
         self.indices = array("i")
 
@@ -173,7 +171,7 @@ _reasons: dict[str, str | None] = {}
 
 
 def reason(call: Call) -> str | None:
-    """Why a call is not part of a stretch; empty if the stretch goes on after it."""
+    """Why a call is not part of a stretch; empty if the stretch continues after it."""
     name = call.name
     if name in ("mmap", "munmap", "brk", "madvise") and calltable.incidental(name, call.args):
         return ""
@@ -186,13 +184,13 @@ def reason(call: Call) -> str | None:
 
 
 def slept(call: Call) -> bool:
-    """Whether a wait that found nothing did wait for it."""
+    """Whether a wait that found nothing ready actually slept."""
     args, place = values.of_call(call.name, call.args), calltable.TIMEOUTS[call.name]
     return place >= len(args) or args[place].text not in calltable.AT_ONCE
 
 
 def cut(trace: Trace, gap: float = GAP, aside: dict[int, dict[int, str]] | None = None) -> Tape:
-    """The tape of a trace, without the calls that are set aside, by thread and index."""
+    """The tape of a trace, without the excluded calls, by thread and index."""
     tape = Tape(Symbols(), list(trace.threads.values()))
     texts: list[str] = []
     for owner, thread in enumerate(tape.threads):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Finds templates: sequences that recur, and the bodies of loops.
+"""Finds templates: recurring sequences, and the bodies of loops.
 
-Loops first: what repeats itself is folded, innermost first.  Then
-sequences of any length among what is left: those of 2, 3, 4, 6, 8, 12 ... calls
-are named by the names of their halves, and those that recur are made longer for
-as long as the same call follows or precedes.  What chance alone would bring about
-as often is dropped.
+Loops come first: repetitions are folded, innermost first. Then sequences of any length in the
+result: those of 2, 3, 4, 6, 8, 12 ... calls are named by the names of their halves, and recurring
+ones are extended as long as the same call follows or precedes. Sequences that would occur as often
+by chance are dropped.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from math import log
 
 from consolidate.mine.tape import END, FIRST_LOOP, FIRST_SYMBOL, Tape
 
-# A template is a tuple of symbols and, for loops in it, of tuples.  A symbol stands
-# for as many calls in a row as there are; its complement (~) for exactly one.
+# A template is a tuple of symbols and, for loops in it, of tuples. A symbol stands for any number
+# of equal calls in a row; its complement (~) for exactly one.
 Template = tuple
 
-# Tokens in the body of a loop, at most, and how often what is folded is folded again.
+# Tokens in a loop's body, at most, and passes of folding.
 LONGEST_BODY = 32
 FOLDS = 4
 LONGEST_SEQUENCE = 48
-# Steps of a template with loops in it, and loops within loops.
+# Limits of steps in a template with loops, and of nesting.
 MOST_STEPS = 64
 DEEPEST = 1
-# Occurrences from which a sequence is one.
+# A sequence must occur at least this often.
 OFTEN = 3
-# Templates of each length that are looked at more closely, those that cover most.
+# Templates of each length to examine closely: those that cover most.
 KEPT = 150
-# Calls of a kind in a row, on the average, from which they are a loop.
+# Average number of equal calls in a row that makes them a loop.
 LONG_RUN = 4
-# Of what follows a sequence, the share that makes it part of the sequence.
+# A call that follows a sequence with at least this share becomes part of it.
 SHARE = 0.6
-# Odds against chance, as a logarithm, on top of one for each symbol of a sequence.
+# Odds against chance, as a logarithm, in addition to one for each symbol of a sequence.
 ODDS = 7.0
 SEPARATOR = ord(END)
 
@@ -46,7 +45,7 @@ REPEATED = re.compile(rf"(.{{2,{LONGEST_BODY}}}?)\1+")
 
 
 def evidence(seen: float, expected: float) -> float:
-    """How far `seen` is beyond chance: minus the log of its probability (Chernoff)."""
+    """How far `seen` is beyond chance: minus the log of its probability (Chernoff bound)."""
     if seen <= expected or seen <= 0:
         return 0.0
     if expected <= 0:
@@ -56,7 +55,7 @@ def evidence(seen: float, expected: float) -> float:
 
 @dataclass(slots=True)
 class Chance:
-    """How often things would come if calls followed each other at random."""
+    """Expected frequencies if calls followed each other at random."""
 
     counts: Counter
     total: int
@@ -72,8 +71,8 @@ class Chance:
         return found
 
     def repeats(self, calls: int, runs: int) -> bool:
-        """Whether one call follows itself more often than by chance."""
-        # A program that does nothing else is no chance.
+        """Whether a call follows itself more often than by chance."""
+        # In a program that does nothing else it is not chance.
         if calls >= LONG_RUN * runs:
             return True
         return evidence(calls - runs, calls * calls / (self.total + calls - runs)) > ODDS
@@ -98,12 +97,12 @@ class Folder:
         return found
 
     def fold(self, text: str) -> str:
-        """A text without anything twice in a row."""
+        """The text with repetitions folded."""
         text = IN_A_ROW.sub(r"\1", text)
         for _ in range(FOLDS):
             folded = IN_A_ROW.sub(r"\1", REPEATED.sub(self.folded, text))
             for body, loop in self.of_body.items():
-                # Gone through once, it is the same loop.
+                # Executed once, it is still the same loop.
                 if self.repeats[loop] >= OFTEN:
                     folded = folded.replace(body, loop)
             if folded == text:
@@ -125,13 +124,13 @@ class Folder:
 
 @dataclass(slots=True)
 class Grams:
-    """Sequences that recur in a folded text, by length."""
+    """Recurring sequences in a folded text, by length."""
 
     text: str
     chance: Chance
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
-        """Each, and how often it comes; the longest last."""
+        """Each sequence with its frequency; the longest last."""
         tokens = list(map(ord, self.text))
         ids = self.level([token if token != SEPARATOR else None for token in tokens], often=1)
         length, half = 2, ids
@@ -145,7 +144,7 @@ class Grams:
             length, half = length * 2, ids
 
     def level(self, keys: list, often: int = OFTEN) -> list[int]:
-        """Numbers for keys that come often; -1 for others."""
+        """Numbers for frequent keys; -1 for others."""
         counts = Counter(keys)
         numbers = {
             key: number
@@ -164,7 +163,7 @@ class Grams:
             yield from self.grown(apart(found, length), length)
 
     def grown(self, places: list[int], length: int) -> Iterator[tuple[str, int]]:
-        """A sequence, and what it becomes when its neighbours are taken in."""
+        """A sequence, and its extensions by its neighbours."""
         if len(places) < OFTEN:
             return
         begin = places[0]
@@ -205,7 +204,7 @@ def pairs(ids: list[int], shift: int, size: int, length: int) -> list:
 
 
 def apart(places: list[int], length: int) -> list[int]:
-    """Those that do not overlap."""
+    """The places that do not overlap."""
     found, end = [], -1
     for place in places:
         if place >= end:
@@ -216,7 +215,7 @@ def apart(places: list[int], length: int) -> list[int]:
 
 @dataclass(slots=True)
 class Found:
-    """Templates, how many calls each seems to cover, and the chance of symbols."""
+    """Templates, the calls that each seems to cover, and symbols' chances."""
 
     templates: dict[Template, int]
     chance: Chance
@@ -224,7 +223,7 @@ class Found:
 
 def mine(tape: Tape) -> Found:
     folder = Folder()
-    rows = Counter(), Counter()  # of each symbol: how often it stands, in how many rows
+    rows = Counter(), Counter()  # by symbol: occurrences, and runs of it
     for row in IN_A_ROW.finditer(tape.text):
         rows[0][row[1]] += row.end() - row.start()
         rows[1][row[1]] += 1
@@ -232,14 +231,14 @@ def mine(tape: Tape) -> Found:
     chance = Chance(counts, sum(counts.values()))
     templates: Counter = Counter()
     for c, count in rows[0].items():
-        # Of one call: it follows itself more often than by chance.
+        # A single call: it follows itself more often than by chance.
         more = count - rows[1][c]
         if more >= OFTEN and chance.repeats(count, rows[1][c]):
             templates[bare((ord(c) - FIRST_SYMBOL,))] += more
     folded = folder.fold(tape.text)
     for loop, count in folder.repeats.items():
         body = bare(folder.expand(loop))
-        # Twice: where a loop begins is seen where the data of the first time ends.
+        # Twice: the data flow shows where an iteration really begins.
         templates[body + body] += (count + 1) * size(body)
     of_folded = Counter(folded.replace(END, ""))
     by_chance = Chance(of_folded, sum(of_folded.values()))
@@ -265,17 +264,17 @@ def leaves(template: Template) -> Iterator[int]:
 
 
 def size(template: Template) -> int:
-    """How many steps it has."""
+    """The number of steps."""
     return sum(size(node) if isinstance(node, tuple) else 1 for node in template)
 
 
 def depth(template: Template) -> int:
-    """How many loops are within each other."""
+    """The nesting depth of loops."""
     return max((1 + depth(node) for node in template if isinstance(node, tuple)), default=0)
 
 
 def bare(template: Template) -> Template:
-    """Replaces a mere loop by its body: the runs have the count."""
+    """Replaces a template that is only a loop by its body: the runs have the count."""
     while len(template) == 1 and isinstance(template[0], tuple):
         template = template[0]
     return (~symbol(template[0]),) if len(template) == 1 else template

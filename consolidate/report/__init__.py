@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Shows what was found: a table, one candidate in full, a graph, JSON."""
+"""Shows the results: a table, one candidate in full, a graph, JSON."""
 
 from importlib.util import find_spec
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""One candidate in full: its steps, where it stands in the trace and in the program."""
+"""One candidate in full: its steps, and its places in the trace and in the program."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from consolidate.report.report import Report
 from consolidate.report.table import remarks, saves, size
 from consolidate.trace.call import Call
 
-# Examples that are shown if they are short, lines of each, characters of a line, and stacks.
+# Number of examples shown, the length up to which they are, lines of each, characters of a line,
+# and stacks.
 EXAMPLES, SHORT, LINES, WIDTH = 2, 8, 24, 160
 STACKS, FRAMES = 3, 6
-# Frames that say nothing of the program: the C library's.
+# Frames of the C library, which tell nothing about the program.
 LIBC = re.compile(r"/(?:libc|libpthread|ld-linux[\w-]*|libm)[-.][^/]*\(")
 FRAME = re.compile(r"^(\S*?)\(([^)]*)\)")
 
@@ -79,7 +80,7 @@ def steps(flow: Flow) -> Iterator[str]:
 
 
 def source_text(flow: Flow, source: Source) -> str:
-    """Where an argument comes from."""
+    """The source of an argument in words."""
     if source.kind is Kind.CONST:
         return source.value.text
     if source.kind is Kind.PARAM:
@@ -121,7 +122,7 @@ def call_text(call: Call) -> str:
 
 
 def origins(candidate: Candidate) -> Iterator[str]:
-    """The stacks that the first calls of iterations were made from, most frequent first."""
+    """The stacks of the first calls of iterations, most frequent first."""
     stacks: Counter[tuple[str, ...]] = Counter()
     for example in candidate.examples:
         for one in example.instances:
@@ -146,7 +147,7 @@ def own_frames(call: Call) -> tuple[str, ...]:
 
 
 def frame_text(frame: str) -> str:
-    """A frame as `function+offset in file`, or its offset where it has no name."""
+    """A frame as `function+offset in file`, or its offset if it has no name."""
     found = FRAME.match(frame)
     if found is None:
         return frame

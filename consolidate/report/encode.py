@@ -42,7 +42,7 @@ def step_json(step: Step) -> dict[str, Any]:
 
 
 def stacks_json(candidate: Candidate) -> list[dict[str, Any]]:
-    """From where the calls of examples were made, without the C library."""
+    """The stacks of the examples' calls, without the C library."""
     stacks: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for example in candidate.examples:
         for one in example.instances:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The weighted directed graph of call after call, and a picture of it by Graphviz."""
+"""The weighted directed graph of successive calls, and its picture by Graphviz."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from consolidate.mine import startup
 from consolidate.mine.candidate import Candidate, sequence
 from consolidate.trace.reader import Thread, Trace
 
-# Edges in a picture, the heaviest, and how much lighter they may be than the heaviest one.
+# Edges drawn, the heaviest, and how much lighter than the heaviest they may be.
 DRAWN, LIGHT = 60, 500
 # Characters of a sequence in the legend.
 LEGEND = 70
@@ -27,7 +27,7 @@ GREY = "#888888"
 
 @dataclass(slots=True)
 class Graph:
-    """How often each call came, and how often one followed another."""
+    """How often each call occurred, and how often one followed another."""
 
     calls: Counter[str] = field(default_factory=Counter)
     edges: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -46,7 +46,7 @@ def of_threads(threads: Iterable[Thread]) -> Graph:
 
 
 def without_starts(threads: Iterable[Thread]) -> Graph:
-    """The same, with what programs do when they start as one node."""
+    """The same, with the calls of programs' start-up as one node."""
     graph = Graph()
     for thread in threads:
         aside = startup.starts(thread)
@@ -82,7 +82,7 @@ def as_json(graph: Graph) -> dict:
 
 
 def in_candidates(candidates: list[Candidate]) -> dict[tuple[str, str], int]:
-    """Which edges belong to which candidate, the better ones first."""
+    """The candidate of each edge, the better ones first."""
     found: dict[tuple[str, str], int] = {}
     for candidate in candidates:
         names = [step.name for step in candidate.flow.steps]
@@ -94,7 +94,7 @@ def in_candidates(candidates: list[Candidate]) -> dict[tuple[str, str], int]:
 
 
 def colours(numbers: list[int]) -> dict[int, str]:
-    """A colour for each, none twice: all around the circle, every other one darker."""
+    """A distinct colour for each: all around the colour circle, every other one darker."""
     found = {}
     for i, number in enumerate(numbers):
         rgb = colorsys.hls_to_rgb(i / len(numbers), 0.32 if i % 2 else 0.45, 0.75)
@@ -107,7 +107,7 @@ def quoted(text: str) -> str:
 
 
 def legend(candidates: list[Candidate], colour: dict[int, str]) -> str:
-    """A node that is a table: the colour of each candidate, and what it is."""
+    """A node that is a table of candidates, with their colours."""
     rows = []
     for one in candidates:
         if one.number in colour:
@@ -124,7 +124,7 @@ def legend(candidates: list[Candidate], colour: dict[int, str]) -> str:
 
 
 def dot(graph: Graph, candidates: list[Candidate], title: str) -> str:
-    """The picture, for Graphviz: each edge has its count at its head."""
+    """The picture for Graphviz: each edge has its count at its head."""
     marked = in_candidates(candidates)
     heaviest = max(graph.edges.values(), default=1)
     edges = [
@@ -153,7 +153,7 @@ def dot(graph: Graph, candidates: list[Candidate], title: str) -> str:
 
 
 def draw(trace: Trace, candidates: list[Candidate], path: Path) -> None:
-    """Heavy edges heavy, and those of the candidates in colour."""
+    """Draws heavy edges thick, and those of candidates in colour."""
     program = shutil.which("dot")
     if program is None:
         raise not_installed("Graphviz's `dot`, which draws the graph,", "graphviz")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The report as one page for a browser, with nothing that it would have to fetch."""
+"""The report as one self-contained page for a browser."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from consolidate.trace.call import Call
 from consolidate.trace.reader import Thread, Trace
 
 TEMPLATE = Path(__file__).resolve().parent / "page.html"
-# Nodes and edges that are drawn, the heaviest, besides those of candidates: as many as have
-# room for labels of their own size.  And source lines of each call.
+# Nodes and edges drawn besides those of candidates, the heaviest: as many as have room for readable
+# labels. And source lines of each call.
 NODES, DRAWN, LINES = 14, 36, 3
-# Calls that are no more than this share of the most frequent one are no node of their own.
+# Calls up to this share of the most frequent one have no node of their own.
 RARE = 0.02
 ADDRESS = re.compile(r"^(\S+?)\([^)]*\) \[(0x[0-9a-f]+)\]")
 
@@ -40,7 +40,7 @@ class Weight:
     calls: int = 0
     bytes: int = 0
     seconds: float = 0.0
-    frames: Counter[str] = field(default_factory=Counter)  # from where they were made
+    frames: Counter[str] = field(default_factory=Counter)  # the places where they were made
 
     def add(self, call: Call) -> None:
         self.calls += 1
@@ -59,13 +59,13 @@ class Weight:
 
 @dataclass(slots=True)
 class Weighed:
-    """The graph of a trace, with what its calls come to."""
+    """The graph of a trace, with the totals of its calls."""
 
     nodes: dict[str, Weight] = field(default_factory=dict)
     edges: dict[tuple[str, str], Weight] = field(default_factory=dict)
 
     def add(self, thread: Thread) -> None:
-        """All calls of a thread; those of start-up are one node."""
+        """Adds all calls of a thread; those of start-up are one node."""
         aside = startup.starts(thread)
         before = None
         for i, call in enumerate(thread.calls):
@@ -76,7 +76,7 @@ class Weighed:
             before = name
 
     def folded(self, needed: set[str]) -> Weighed:
-        """With the heaviest calls and those needed; all others are one node."""
+        """The heaviest calls and those needed; all others become one node."""
         by_weight = sorted(
             self.nodes, key=lambda name: (name not in needed, -self.nodes[name].calls)
         )
@@ -96,7 +96,7 @@ class Weighed:
         return made
 
     def heaviest(self, needed: set[tuple[str, str]]) -> list[tuple[tuple[str, str], Weight]]:
-        """Edges to be drawn; all that are needed."""
+        """The edges to draw, including all that are needed."""
         ranked = sorted(self.edges.items(), key=lambda one: (one[0] not in needed, -one[1].calls))
         return ranked[: max(DRAWN, len(needed))]
 
@@ -223,7 +223,7 @@ def page(report: Report, trace: Trace) -> str:
         ],
         **graph_json(trace, {pair: names[n] for pair, n in marked.items()}, colours),
     }
-    # Nothing in it may end the element that it is in.
+    # The data must not end the element that contains it.
     text = json.dumps(data).replace("<", "\\u003c")
     return TEMPLATE.read_text().replace("@DATA@", text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Progress on standard error, where that is a terminal and it takes long."""
+"""Progress on standard error, if it is a terminal and the work takes long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 
 
 class Progress:
-    """A bar for what is read, and a line for what goes on then."""
+    """A bar for reading, and a line for later work."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Makes a report: reads traces, finds candidates and advice, says what they save."""
+"""Makes a report: reads traces, finds candidates and advice, and computes savings."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Program:
     command: str
     processes: int = 0
     calls: int = 0
-    copied: int = 0  # bytes between them and the kernel
+    copied: int = 0  # bytes copied between them and the kernel
     kinds: Counter[str] = field(default_factory=Counter)
 
 
 def programs(trace: Trace) -> list[Program]:
-    """By their names, as those of threads are."""
+    """By name; threads of one name are counted together."""
     found: dict[str, Program] = {}
     processes: dict[str, set[int]] = {}
     for thread in trace.threads.values():
@@ -70,13 +70,13 @@ class Report:
     damaged: int
     unfinished: int
     threads: int
-    copied: int  # bytes between processes and kernel
+    copied: int  # bytes copied between processes and kernel
     clock: Clock
     dropped: Counter[str]
     advice: list[Advice]
     candidates: list[Candidate]
     predictions: list[Prediction]
-    costs: str  # what the cost model is of; empty if there is none
+    costs: str  # the machine of the cost model; empty if there is none
     emulated: bool
 
     @property
@@ -85,7 +85,7 @@ class Report:
 
     @property
     def together(self) -> Together:
-        """With all scripts that are faster."""
+        """Totals with all scripts that are faster."""
         pays = [one for one in self.predictions if one.pays]
         saved = sum(one.saved.middle for one in pays if one.saved is not None) / 1e9
         over = self.clock.seconds
@@ -97,7 +97,7 @@ class Report:
 
 
 def mined(found: Trace, most: int, gap: float, progress) -> tuple:
-    """What is excluded, the advice, and the candidates of a trace."""
+    """The excluded calls, the advice, and the candidates of a trace."""
     progress("looking for loops and sequences")
     aside = {thread.tid: startup.starts(thread) for thread in found.threads.values()}
     instead = advice.advise(found, aside)
@@ -116,7 +116,7 @@ def make(
     gap: float,
     seconds: float | None = None,
 ) -> tuple[Report, Trace]:
-    """The report of traces, best candidates first, and what was read."""
+    """The report on traces, best candidates first, and the traces read."""
     with Progress() as progress:
         found = reader.read(paths, progress.reading(paths))
         reader.complain(found)
@@ -124,7 +124,7 @@ def make(
     clock = Clock(found.span(), seconds or found.seconds)
     groups = programs(found)
     pairs = [(one, predict.predict(one, costs, clock)) for one in candidates]
-    # Without a cost model, by calls.
+    # Without a cost model, ordered by calls.
     pairs.sort(key=lambda pair: (-worth(pair[1]), -pair[1].calls_saved))
     for number, (candidate, _) in enumerate(pairs, 1):
         candidate.number = number

@@ -21,9 +21,9 @@ from consolidate.mine.tape import START_UP
 from consolidate.report.report import Report
 
 DROPPED = 6
-# Of a machine: programs that have a line, and kinds of calls that have a column.
+# For a whole machine: programs with a line, and kinds of calls with a column.
 PROGRAMS, KINDS = 15, 7
-# Seconds that a trace is of, from which a rate says something.
+# Seconds from which a trace is long enough for a rate.
 LONG_ENOUGH = 5.0
 NO_TIME = (
     "The time without the tracer is unknown, so the report cannot say what is worth it:"
@@ -49,7 +49,7 @@ EVENT_LOOP = (
 
 
 def brief(value: float, digits: int) -> str:
-    """A number with so many digits, or the whole number, but never an exponent."""
+    """A number with so many digits, or as an integer, but never with an exponent."""
     if abs(value) >= 10**digits - 0.5:
         return f"{value:.0f}"
     return f"{round(value, 3) + 0.0:.{digits}g}"
@@ -84,7 +84,7 @@ def unknown(report: Report) -> str:
 
 
 def in_walk(candidate: Candidate, report: Report) -> bool:
-    """Whether it is a part of a walk through directories, for which there is one script."""
+    """Whether it is part of a directory walk, for which there is one script."""
     walks = {one.where for one in report.advice if one.kind in ("list", "walk")}
     names = {step.name for step in candidate.flow.steps}
     return bool(names & (LISTERS | calltable.QUERIES)) and not walks.isdisjoint(candidate.commands)
@@ -104,7 +104,7 @@ def remarks(candidate: Candidate, prediction: Prediction, report: Report) -> str
 
 
 def candidates(report: Report) -> Table:
-    """Two lines a candidate, each folded where the screen is narrow: nothing is cut."""
+    """Two lines per candidate, folded on a narrow screen: nothing is cut."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("#", justify="right")
     made.add_column("candidate, what it saves, and is it worth it?", overflow="fold", ratio=1)
@@ -149,7 +149,7 @@ def took(clock: Clock) -> str:
 
 
 def left_out(report: Report, console: Console) -> None:
-    """Calls that are no part of any sequence; those of start-up in one line."""
+    """Calls that are not part of any sequence; start-up calls in one line."""
     starts = {why: n for why, n in report.dropped.items() if why.startswith(START_UP)}
     if starts:
         kinds = ", ".join(
@@ -196,7 +196,7 @@ def size(count: float) -> str:
 
 
 def together(report: Report) -> str:
-    """All candidates that are faster, in the units of the paper that began this."""
+    """The total over all candidates that are faster, in the units of the original paper."""
     left = report.together
     line = (
         f"All together: {report.calls} calls would be {left.calls}; {size(report.copied)} copied"
@@ -242,6 +242,6 @@ def show(report: Report, console: Console) -> None:
 
 
 def console() -> Console:
-    # Files and pipes get the whole width of a table, not that of a screen.
+    # Files and pipes get a table's full width, not a screen's.
     wide = None if os.isatty(1) else 200
     return Console(width=wide, soft_wrap=False)

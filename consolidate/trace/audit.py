@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Records of the kernel's audit: a call is several lines with one serial number.
+"""Parses records of the kernel's audit: a call is several lines with one serial number.
 
-They have the number of the call, its first four arguments as words, and the paths that
-it named; no duration, and not which thread of the process made it.
+They contain the call's number, its first four arguments as words, and its paths; but no duration,
+and not the thread that made it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from consolidate import calltable
 from consolidate.trace.call import NOTHING, Call, Line, LineKind
 from consolidate.trace.strace import FORKS
 
-# As auditd writes them, with or without a host, or as the kernel's log has them.
+# Formats of auditd, with or without a host, and of the kernel's log.
 RECORD = re.compile(r"\btype=(\w+(?:\[\d+\])?) (?:msg=)?audit\((\d+\.\d+):(\d+)\) ?: ?(.*)$", re.S)
-# What a log has besides records of calls: audit daemons' own, and ausearch's lines between events.
+# Other lines of a log: the audit daemon's own records, and ausearch's separators.
 OTHERS = re.compile(r"^\s*$|^----$|^time->|\btype=(?!SYSCALL|PATH|1300 |1302 )")
 FIELD = re.compile(r'(\w+)=("[^"]*"|\S*)')
-# Types that belong to a call, by the numbers that the kernel's log has.
+# Record types of a call, by their numbers in the kernel's log.
 NUMBERED = {"1300": "SYSCALL", "1302": "PATH", "1320": "EOE", "1327": "PROCTITLE"}
 LAST = ("EOE", "PROCTITLE")
 X86_64 = ("c000003e", "x86_64")
@@ -36,17 +36,17 @@ ARCHITECTURES = {
     "80000015": "ppc64",
     "80000016": "s390x",
 }
-# Calls of which not all records have come: CPUs take turns in the log.
+# The most calls with records still missing: CPUs interleave in the log.
 MOST_OPEN = 256
 WORDS = 4
-# Results that are not for the program: it is restarted, or interrupted.
+# Results that the program never sees: the call is restarted, or interrupted.
 RESTARTS = range(-516, -511)
 AT_FDCWD = -100
-# Paths of calls that no script makes, so that core/syscalls.def has no kinds of them.
+# Calls with paths that scripts cannot make, so that core/syscalls.def lacks their kinds.
 PATHS_OF_OTHERS = {"execve": "spp", "execveat": "fspp"}
 
 O_CREAT, O_TMPFILE = 0o100, 0o20000000
-# Bits that reports are interested in; what is left is written as a number.
+# Flags that reports use; the rest is written as a number.
 OPEN_FLAGS = {
     O_CREAT: "O_CREAT",
     0o200: "O_EXCL",
@@ -79,7 +79,7 @@ def futex_command(value: int) -> str:
     return FUTEX_COMMANDS.get(value & FUTEX_COMMAND, str(value))
 
 
-# Arguments that are names elsewhere: call and place.
+# Arguments that other tools write as names: by call and index.
 SYMBOLIC: dict[tuple[str, int], Callable[[int], str]] = {
     ("open", 1): open_flags,
     ("openat", 2): open_flags,
@@ -90,7 +90,7 @@ SYMBOLIC: dict[tuple[str, int], Callable[[int], str]] = {
 
 
 def decoded(text: str) -> bytes:
-    """A field that is a string: in quotes, or in hexadecimal if it has odd characters."""
+    """A string field: in quotes, or in hexadecimal if it has unusual characters."""
     if text.startswith('"'):
         return text.strip('"').encode("utf-8", "surrogateescape")
     try:
@@ -100,7 +100,7 @@ def decoded(text: str) -> bytes:
 
 
 def quoted(text: bytes) -> str:
-    """As strace writes a string."""
+    """A string in strace's notation."""
     return (
         '"'
         + "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:03o}" for c in text)
@@ -125,7 +125,7 @@ def argument(name: str, place: int, kind: str, word: int) -> str:
 
 
 def shown(name: str, words: list[int]) -> int:
-    """How many arguments count: a mode does only if a file may be created."""
+    """How many arguments count: a mode only counts if a file may be created."""
     place = {"open": 1, "openat": 2}.get(name)
     creates = (
         place is not None and words[place : place + 1] and words[place] & (O_CREAT | O_TMPFILE)
@@ -135,7 +135,7 @@ def shown(name: str, words: list[int]) -> int:
 
 
 class Open:
-    """A call whose paths are still to come."""
+    """A call whose paths are still missing."""
 
     def __init__(self, call: Call, words: list[int]) -> None:
         self.call = call
@@ -148,7 +148,7 @@ class Open:
         self.call.args = ", ".join(self.args)
 
     def path(self, fields: dict[str, str]) -> None:
-        """The next path that the call named; not the directory that it was looked up in."""
+        """Adds the next path of the call; not the directory where it was looked up."""
         if fields.get("nametype") == "PARENT" or not self.places:
             return
         place = self.places.pop(0)
@@ -159,11 +159,11 @@ class Open:
 
 
 class Parser:
-    """Lines of one log, in which the records of a call may have others between them."""
+    """Parses the lines of a log, in which other records may come between those of a call."""
 
     def __init__(self) -> None:
         self.open: dict[str, Open] = {}
-        # Of calls whose own record is still to come: ausearch prints that last.
+        # Records of calls whose own record is still missing: ausearch prints that last.
         self.early: dict[str, list[dict[str, str]]] = {}
 
     def __call__(self, text: str) -> Line:
@@ -172,7 +172,7 @@ class Parser:
             return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not of audit")
         kind, stamp, serial, rest = match.groups()
         kind, event = NUMBERED.get(kind, kind), f"{stamp}:{serial}"
-        # What auditd adds in words after this is known already, but for the call's name.
+        # auditd appends fields in words; only the call's name is new.
         rest, _, words = rest.partition("\x1d")
         if kind == "SYSCALL":
             named = re.search(r"\bSYSCALL=(\w+)", words)
@@ -205,7 +205,7 @@ class Parser:
             other = f"{known} ({arch})" if known else arch or "none that is named"
             return Line(LineKind.BREAK, pid, command=command, why=other)
         if exit_value is None or exit_value in RESTARTS:
-            # The thread's last, or to be restarted.
+            # The thread's last call, or one that will be restarted.
             return Line(LineKind.BREAK, pid, command=command)
         if name is None:
             name = calltable.name_of(int(number)) if number.isdigit() else number

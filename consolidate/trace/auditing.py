@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Records by the kernel's audit: no tracer stops the program, but all of audit is root's.
+"""Records through the kernel's audit: no tracer stops the program, but audit requires root.
 
-A command gets an audit session of its own, which its children inherit, so one rule is for
-all of them and no others.  Records are read as they are sent to listeners; whether an
-audit daemon runs does not matter.
+A command gets its own audit session, which its children inherit, so one rule matches exactly these
+processes. Records are read as the kernel sends them to listeners, with or without an audit daemon.
 
-What is changed is put back by a process that waits for this one's end, so that it is done
-even after SIGKILL.
+A helper process waits for this one's end and restores all settings, even after SIGKILL.
 """
 
 from __future__ import annotations
@@ -45,10 +43,10 @@ TYPES = {
     1327: "PROCTITLE",
 }
 SERIAL = re.compile(rb"audit\(\d+\.\d+:(\d+)\)")
-# For the mark at the end to come back, after all records before it.
+# Seconds for the final mark to arrive, after all records before it.
 PATIENCE = 10.0
 UNSET = 4294967295
-# Tells its session, and becomes the command when the rule is there.
+# Reports its session, and becomes the command when the rule is set.
 STARTER = """
 import os, sys
 tell, go = int(sys.argv[1]), int(sys.argv[2])
@@ -65,7 +63,7 @@ try:
 except OSError as error:
     sys.exit(f"{error.filename or sys.argv[3]}: {error.strerror}")
 """
-# Signals that end a session do not end this: only the end of its standard input does.
+# Signals that end a session do not end the helper: only the end of its standard input does.
 KEEPER = "trap '' INT TERM HUP QUIT PIPE; cat >/dev/null; "
 
 
@@ -79,7 +77,7 @@ def auditctl(*args: str) -> str:
 
 @dataclass(frozen=True)
 class State:
-    """The status of `auditctl -s`."""
+    """The status as shown by `auditctl -s`."""
 
     enabled: int
     failure: int
@@ -96,7 +94,7 @@ def state() -> State:
 
 
 def possible() -> State:
-    """How audit is set, if a recording may change it; otherwise why not."""
+    """The current audit settings; an error if recording may not change them."""
     if os.geteuid():
         raise ConsolidateError("--audit needs root: the kernel's audit records all users")
     if shutil.which("auditctl") is None:
@@ -118,7 +116,7 @@ def possible() -> State:
 
 @contextlib.contextmanager
 def kept(undo: list[list[str]]) -> Iterator[None]:
-    """Run these commands of auditctl at the end, whatever ends this."""
+    """Run these auditctl commands at the end, however this process ends."""
     script = "; ".join(f"{shlex.join(['auditctl', *one])} >/dev/null 2>&1" for one in undo)
     keeper = subprocess.Popen(
         ["/bin/sh", "-c", KEEPER + script + "; exit 0"],
@@ -145,13 +143,13 @@ def listen() -> socket.socket:
 
 
 class Log:
-    """Writes the records of our rule as auditd writes them."""
+    """Writes the records of our rule in auditd's format."""
 
     def __init__(self, source: socket.socket, file: BinaryIO, key: str) -> None:
         self.source, self.file = source, file
         self.key = f'key="{key}"'.encode()
         self.mark = f"{key} ends".encode()
-        self.ours: set[bytes] = set()  # calls of which records are still to come
+        self.ours: set[bytes] = set()  # calls with records still missing
         self.calls = self.lost = 0
         self.ended = False
 
@@ -195,7 +193,7 @@ class Log:
                 return
 
     def drain(self, ending: Ending) -> None:
-        """Write what the kernel still has: all that comes before a mark of ours."""
+        """Write what the kernel still has queued: everything before a mark of ours."""
         auditctl("-m", self.mark.decode())
         end = time.monotonic() + PATIENCE
         while not self.ended and (left := end - time.monotonic()) > 0:
@@ -206,7 +204,7 @@ class Log:
 
 
 class Ending:
-    """Readable once a signal has come that ends the recording, however early it came."""
+    """Becomes readable when a signal ends the recording, however early it arrives."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -230,12 +228,12 @@ class Ending:
         return self.come
 
     def taken(self) -> None:
-        """The next one is for what comes then."""
+        """Consumes the signal; a later one counts again."""
         os.read(self.come, 1)
 
 
 class Command:
-    """A command in an audit session of its own, which begins when it is told to."""
+    """A command in its own audit session, which begins when it is told to."""
 
     def __init__(self, argv: list[str]) -> None:
         told, tell = os.pipe()
@@ -260,7 +258,7 @@ class Command:
         os.close(self.go)
 
     def end(self) -> int:
-        """Its status; it is told to end if it has not."""
+        """Its exit status; kills it if it has not ended."""
         if self.process.poll() is None:
             self.process.terminate()
         return as_shell(self.process.wait())
@@ -282,7 +280,7 @@ def open_pids(pids: list[int]) -> list[int]:
 
 @contextlib.contextmanager
 def enabled(before: State) -> Iterator[None]:
-    """Audit enabled, with room for many records."""
+    """Audit enabled, with a large backlog."""
     changes, undo = [], []
     if 0 < before.backlog < BACKLOG:  # 0: no limit
         changes.append(["-b", str(BACKLOG)])
@@ -305,12 +303,12 @@ def ruled(fields: list[str], key: str) -> Iterator[None]:
 
 
 def record(command: list[str], output: Path, pids: list[int]) -> int:
-    """Run a command, or watch processes, and write their records; the command's status."""
+    """Run a command, or watch processes, and write their records; returns the command's status."""
     before = possible()
     key = f"consolidate-{os.getpid()}"
     watched = open_pids(pids)
     with Ending() as ending, listen() as source, output.open("wb") as file, enabled(before):
-        # Only now: a process that began before is not audited.
+        # Only now: a process that started earlier is not audited.
         run = Command(command) if command else None
         fields = [f"pid={pid}" for pid in pids] + ([run.field] if run else [])
         log = Log(source, file, key)
@@ -327,7 +325,7 @@ def record(command: list[str], output: Path, pids: list[int]) -> int:
 
 
 def judge(log: Log, lost: int, pids: list[int]) -> None:
-    """Say what is wrong with a recording."""
+    """Report what is wrong with a recording."""
     if not log.calls and pids:
         raise ConsolidateError(
             "no call was recorded: processes that began before audit was first enabled are"

@@ -14,25 +14,25 @@ class LineKind(Enum):
     UNFINISHED = auto()
     RESUMED = auto()
     BREAK = auto()  # a signal, an exit
-    NOTHING = auto()  # nothing of interest, and no damage
-    FRAME = auto()  # of the stack of the call before
-    SUPERSEDED = auto()  # the thread's number goes to another, which executes a program
+    NOTHING = auto()  # of no interest, and not damaged
+    FRAME = auto()  # a stack frame of the previous call
+    SUPERSEDED = auto()  # the thread's number goes to another thread, which executes a program
     DAMAGED = auto()
 
 
 @dataclass(slots=True)
 class Call:
-    """One system call; arguments as the trace has them, taken apart when needed."""
+    """One system call; arguments as in the trace, parsed on demand."""
 
     name: str
     args: str
     ret: int | None
     error: str | None
-    result: str  # as written, with what stands after it
+    result: str  # as written, with the text after it
     start: float | None
     took: float | None
-    line: int = 0  # of its file, where it was finished
-    stack: tuple[str, ...] = ()  # where it was made from, innermost first
+    line: int = 0  # where it was finished, in its file
+    stack: tuple[str, ...] = ()  # of the calling code, innermost first
 
 
 @dataclass(slots=True)
@@ -43,8 +43,8 @@ class Line:
     tid: int | None = None
     call: Call | None = None
     command: str = ""
-    why: str = ""  # it is damaged; or the frame; or the architecture of a call not read
-    relative: bool = False  # the stamp is the time since the line before
+    why: str = ""  # reason of the damage; or the frame; or the architecture of a skipped call
+    relative: bool = False  # the stamp counts from the previous line
     name_of_child: bool = False  # the result is a new thread
     expected: bool = False  # a resumption without a beginning is no damage
     by: int = 0  # the thread that supersedes this one

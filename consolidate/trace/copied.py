@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What a call copies between the memory of the process and the kernel, as its trace shows.
+"""Bytes that a call copies between the process's memory and the kernel, by its trace.
 
-Data, paths and the structures that calls fill; not what ioctl() and the like have, and no
-argument, as these travel in registers.  What never leaves the kernel, as with sendfile(),
-is nothing.
+Counts data, paths and the structures of calls; not those of ioctl() and the like, and no arguments,
+as these are passed in registers. Data that never leaves the kernel, as with sendfile(), does not
+count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from consolidate import calltable
 from consolidate.trace import values
 from consolidate.trace.call import Call
 
-# Their result is the number of bytes that they copy, in or out.
+# Their result is the number of bytes copied, in or out.
 DATA = calltable.words(
     """
     read pread64 readv preadv preadv2 write pwrite64 writev pwritev pwritev2 recvfrom recvmsg
@@ -27,7 +27,7 @@ PATHS = calltable.PATHS | calltable.words(
     """
 )
 STAT, STATX = 144, 256
-# Structures of calls that succeed.
+# Sizes of structures, for calls that succeed.
 STRUCTS = {
     **dict.fromkeys(("stat", "lstat", "fstat", "newfstatat"), STAT),
     **dict.fromkeys(("statfs", "fstatfs"), 120),
@@ -51,7 +51,7 @@ EPOLL_WAITS = calltable.words("epoll_wait epoll_pwait epoll_pwait2")
 
 
 def path_bytes(call: Call) -> int:
-    """Of the paths, with their ends; escapes count as written."""
+    """Bytes of the paths, with terminators; escapes count as written."""
     args = call.args
     if "\\" not in args and args.count('"') == 2:
         return args.rindex('"') - args.index('"')
@@ -68,7 +68,7 @@ def of_call(call: Call) -> int:
     elif name in EPOLL_WAITS:
         copied += max(call.ret, 0) * EPOLL_EVENT
     elif name == "poll":
-        # All are read, and all are written.
+        # The whole array is read, and written.
         args = values.of_call(name, call.args)
         copied += 2 * POLLFD * ((args[1].number or 0) if len(args) > 1 else 0)
     return copied + STRUCTS.get(name, 0)

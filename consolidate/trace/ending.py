@@ -6,12 +6,12 @@ from __future__ import annotations
 import signal
 import subprocess
 
-# How a recorder is told; it writes what it has, and detaches from the processes that it watches.
+# The signal to a recorder; it writes its data, and detaches from the processes it watches.
 END = signal.SIGINT
 
 
 class Ending:
-    """While it lasts, signals to this process end the recorder instead, however early."""
+    """A context in which signals to this process end the recorder instead, however early."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -33,7 +33,7 @@ class Ending:
             signal.signal(number, handler)
 
     def run(self, command: list[str]) -> int:
-        """Its status, as shells give it, 0 if it was told."""
+        """Its status as shells give it, 0 if it was told to end."""
         self.process = subprocess.Popen(command, start_new_session=True)
         if self.told:
             self.process.send_signal(END)
@@ -42,12 +42,12 @@ class Ending:
 
 
 def as_shell(status: int) -> int:
-    """A status of wait(), as shells give it: 128 and the signal that ended the process."""
+    """A wait() status as shells give it: 128 plus the signal that ended the process."""
     return status if status >= 0 else 128 - status
 
 
 def run_with_terminal(command: list[str]) -> int:
-    """A command that has the terminal, Ctrl-C is for it alone: its status, as shells give it."""
+    """Runs a command with the terminal; Ctrl-C goes to it alone. Returns a shell's status."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         return as_shell(subprocess.Popen(command).wait())

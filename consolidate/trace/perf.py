@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Lines as perf trace writes them."""
+"""Parses lines of perf trace."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PREFIX = re.compile(
 RESULT = re.compile(
     r"(-?\d+|0x[0-9a-f]+)?(?:<.*>)?([A-Z][A-Z_|]+(?:\|0x[0-9a-f]+)?)?(?: +\([^)]*\))?$"
 )
-# An error by its name, by its text (7.2 has no names), or both, in brackets or not (before 4.17).
+# An error by name, by text (7.2 has no names), or both, with or without brackets (before 4.17).
 ERROR = re.compile(r"-1 +(?:(E[A-Z0-9_]+)|\(unknown\)|\(null\))(?: +(.*))?$")
 BY_TEXT = {os.strerror(number): name for number, name in errno.errorcode.items()}
-# Results that are not for the program: it is restarted, or interrupted.
+# Results that the program never sees: the call is restarted, or interrupted.
 RESTARTED = re.compile(r"\bERESTART|strerror_r\(51[2-6]\b")
-# Where a call was made from, innermost first (--call-graph).
+# The calling code, innermost first (--call-graph).
 FRAME = re.compile(r"^ {20,}(\S.*) \(([^()]+)\)$")
 OTHERS = re.compile(r"^(?:LOST|Warning|$)| Summary of events| +syscall +calls|^ *$")
 
@@ -35,7 +35,7 @@ def seconds(text: str | None) -> float | None:
 
 
 def result_of(call: Call, text: str) -> bool:
-    """Read what stands after the ` = `; False if it is no result; none if it is restarted."""
+    """Parse the text after ` = `; False if it is not a result; no result if it is restarted."""
     call.result = text
     failed = ERROR.match(text)
     if failed is not None:
@@ -49,7 +49,7 @@ def result_of(call: Call, text: str) -> bool:
     if found is None:
         return False
     value, flags = found.groups()
-    # Of fcntl() it may be a descriptor with its path, or flags by their names.
+    # For fcntl() it may be a descriptor with its path, or names of flags.
     call.ret = int(value, 0) if value else int(flags is not None)
     return True
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""A trace: the calls of each thread, in order, whatever the file's form was."""
+"""A trace: the calls of each thread, in order, whatever the file's format."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from consolidate.errors import ConsolidateError
 from consolidate.trace import audit, perf, strace
 from consolidate.trace.call import Call, Line, LineKind
 
-# Damage of which the first few are reported each.
+# How many damaged lines are reported individually.
 REPORTED = 5
-# What `consolidate record` knows of a command, as the last line of its trace.
+# Facts from `consolidate record` about a command, in the last line of its trace.
 ABOUT = "# consolidate "
 SNIFFED_LINES = 200
 
@@ -36,8 +36,8 @@ class Thread:
     parent: int | None = None
     process: int | None = None
     calls: list[Call] = field(default_factory=list)
-    # Indices of calls before which something came that no script contains: a
-    # signal's handler, another program's image.
+    # Indices of calls before which an event came that no script can contain: a signal handler,
+    # another program's image.
     breaks: set[int] = field(default_factory=set)
     pending: Call | None = None
 
@@ -58,7 +58,7 @@ class Damage:
 
 @dataclass(slots=True)
 class Trace:
-    """All threads of the traces given, and the unreadable lines."""
+    """All threads of the traces, and the unreadable lines."""
 
     threads: dict[int, Thread] = field(default_factory=dict)
     damage: list[Damage] = field(default_factory=list)
@@ -66,10 +66,10 @@ class Trace:
     lines: int = 0
     unfinished: int = 0
     names: list[str] = field(default_factory=list)
-    seconds: float | None = None  # that the command took without the tracer
+    seconds: float | None = None  # of the command without the tracer
     system: bool = False  # of a whole machine
-    foreign: Counter[str] = field(default_factory=Counter)  # calls by other architectures
-    resolution: float = 0.0  # of its clock, in seconds; 0 if that is finer than a call
+    foreign: Counter[str] = field(default_factory=Counter)  # calls of other architectures
+    resolution: float = 0.0  # of the clock, in seconds; 0 if finer than a call
 
     def thread(self, tid: int) -> Thread:
         thread = self.threads.get(tid)
@@ -98,7 +98,7 @@ class Trace:
 
 
 class Reader:
-    """Puts the lines of one file into a trace."""
+    """Adds the lines of one file to a trace."""
 
     def __init__(self, trace: Trace, path: Path, form, tid: int) -> None:
         self.trace = trace
@@ -108,7 +108,7 @@ class Reader:
         self.tid = tid
         self.written: dict[str | None, Thread] = {}  # by their numbers as written
         self.number = 0
-        self.numbered = False  # lines say which thread they are of
+        self.numbered = False  # lines name their thread
         self.clock = 0.0
         self.last_start: float | None = None
         self.day = 0.0
@@ -141,7 +141,7 @@ class Reader:
         self.trace.lines += self.number
 
     def stacked(self) -> None:
-        """Note from where the call before was made."""
+        """Record where the previous call was made."""
         stack = tuple(self.frames)
         if self.last is not None:
             self.last.stack = self.stacks.setdefault(stack, stack)
@@ -153,7 +153,7 @@ class Reader:
         self.last = call
 
     def next_call(self, pid: str | None, call: Call) -> None:
-        """What call() does, of the lines that a long trace has millions of."""
+        """Like call(), for the kind of line of which a long trace has millions."""
         thread = self.written.get(pid)
         if thread is None:
             tid = int(pid) if pid else self.tid
@@ -187,7 +187,7 @@ class Reader:
         return thread
 
     def child(self, thread: Thread, call: Call) -> None:
-        """Note whose child a new thread is, and whether it is of the same process."""
+        """Record the parent of a new thread, and whether they share a process."""
         if not call.ret or call.ret < 0:
             return
         child = self.trace.thread(call.ret)
@@ -196,7 +196,7 @@ class Reader:
             child.process = thread.process or thread.tid
 
     def time(self, start: float, relative: bool) -> float:
-        """Seconds since some beginning, for stamps that wrap at midnight or are steps."""
+        """Seconds since some origin, for stamps that wrap at midnight or are steps."""
         if relative:
             self.clock += start
             return self.clock
@@ -217,7 +217,7 @@ class Reader:
             return
         if kind is LineKind.DAMAGED:
             self.trace.damage_at(self.name, self.number, line.why, text)
-            # Where lines say which thread they are of, one that does not is no call of any.
+            # If lines name their thread, one that does not is not a call.
             if line.tid is None and self.numbered:
                 return
         thread = self.thread(line)
@@ -240,7 +240,7 @@ class Reader:
             line.call.start = self.time(line.call.start, line.relative)
 
     def supersede(self, leader: Thread, thread: Thread) -> None:
-        """What a thread began, execve(), ends as a call of its leader."""
+        """An execve() that a thread began ends as a call of its leader."""
         if leader.pending is not None:
             self.lose(leader)
         leader.breaks.add(len(leader.calls))
@@ -248,7 +248,7 @@ class Reader:
         leader.pending, thread.pending = thread.pending, None
 
     def comment(self, text: str) -> None:
-        """What `consolidate record` knows of a command; nothing of other comments."""
+        """Parse a comment of `consolidate record`; ignores other comments."""
         if not text.startswith(ABOUT):
             return
         with contextlib.suppress(ValueError, TypeError, AttributeError):
@@ -261,7 +261,7 @@ class Reader:
     def resume(self, thread: Thread, line: Line, text: str) -> None:
         begun, rest = thread.pending, line.call
         if begun is None or begun.name != rest.name:
-            # perf says so of each thread's first call; what came before is not known.
+            # perf marks each thread's first call like this; earlier ones are unknown.
             if not line.expected:
                 why = f"{rest.name} is resumed, but was not begun in thread {thread.tid}"
                 self.trace.damage_at(self.name, self.number, why, text)
@@ -296,7 +296,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def lines_of(file: BinaryIO, progress) -> Iterator[str]:
-    """The lines as text, whatever bytes are in them."""
+    """The lines as text, whatever bytes they contain."""
     try:
         for number, line in enumerate(file):
             if progress is not None and not number % 4096:
@@ -309,7 +309,7 @@ def lines_of(file: BinaryIO, progress) -> Iterator[str]:
 
 
 def sniff(path: Path):
-    """The form that most of the first lines have."""
+    """The format that most of the first lines have."""
     with opened(path) as file:
         head = [line for _, line in zip(range(SNIFFED_LINES), lines_of(file, None), strict=False)]
     if not head:
@@ -322,7 +322,7 @@ def sniff(path: Path):
         scores.append(sum(kind not in (LineKind.DAMAGED, LineKind.NOTHING) for kind in read))
     if not max(scores):
         if any(map(audit.RECORD.search, head)):
-            return audit  # of other things at first
+            return audit  # other records may come first
         if any(line.startswith("% time") for line in head):
             raise ConsolidateError(
                 f"{path} is a summary (strace -c), which has no sequence of calls:"
@@ -336,13 +336,13 @@ def sniff(path: Path):
 
 
 def read(paths: list[Path], progress=None) -> Trace:
-    """Read traces of any form; strace -ff writes one file for each thread."""
+    """Read traces of any format; strace -ff writes one file per thread."""
     trace = Trace()
-    # Nothing here is garbage, and to look for some in millions of calls takes long.
+    # There is no garbage here, and searching for it among millions of calls is slow.
     gc.disable()
     for index, path in enumerate(paths):
         suffix = path.suffix[1:]
-        # Threads of files that do not say which thread they are of.
+        # Threads of files whose lines do not name their thread.
         tid = int(suffix) if suffix.isdigit() else -index
         form = sniff(path)
         with opened(path) as file:
@@ -366,13 +366,13 @@ def finish(trace: Trace) -> None:
         thread.process = thread.process or thread.tid
         thread.command = thread.command or command_of(trace, thread)
     starts = (call.start for thread in trace.threads.values() for call in thread.calls)
-    # Of -t: two calls at once may be a second apart.
+    # From -t: two successive calls may be a second apart.
     if all(start is None or start.is_integer() for start in starts) and trace.span():
         trace.resolution = 1.0
 
 
 def command_of(trace: Trace, thread: Thread) -> str:
-    """The program that a thread ran last, its own or its parents'."""
+    """The program that a thread ran last, its own or its ancestors'."""
     seen: set[int] = set()
     while thread.tid not in seen:
         seen.add(thread.tid)
@@ -387,7 +387,7 @@ def command_of(trace: Trace, thread: Thread) -> str:
 
 
 def left_out(trace: Trace) -> str:
-    """The calls of other architectures than this tool's."""
+    """A line about calls of other architectures."""
     names = ", ".join(f"{name}: {count}" for name, count in trace.foreign.most_common())
     return (
         f"{trace.foreign.total()} calls of another architecture were left out ({names}):"
@@ -396,7 +396,7 @@ def left_out(trace: Trace) -> str:
 
 
 def complain(trace: Trace) -> None:
-    """Say on standard error what could not be read, and what could."""
+    """Report on standard error which lines could not be read."""
     for damage in trace.damage:
         print(f"consolidate: {damage}", file=sys.stderr)
     if trace.damaged > len(trace.damage):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Records a trace: with strace in the form that tells most, or by the kernel's audit."""
+"""Records a trace: with strace's most informative options, or by the kernel's audit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from consolidate.trace import auditing, system
 from consolidate.trace.ending import Ending, run_with_terminal
 from consolidate.trace.reader import ABOUT
 
-# Threads and children, time and duration, what descriptors are, and the names that
-# getdents listed: they show where the paths of later calls come from.
-# Nor does it tell of each process that it attaches to.
+# Threads and children, time and duration, kinds of descriptors, and names listed by getdents, which
+# show where later paths come from. And no message for each process that it attaches to.
 OPTIONS = ("-q", "-f", "-ttt", "-T", "-yy", "-s", "128", "-e", "abbrev=!getdents,getdents64")
 STACKS = ("-k",)
 # strace's own failure, before the command began.
 FAILED = 1
-# The status of a command that Ctrl-C or kill has ended.
+# The status of a command ended by Ctrl-C or kill.
 ENDED = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
 
 
@@ -37,7 +36,7 @@ def record(
     again: bool = False,
     audit: bool = False,
 ) -> int:
-    """Run a command, or watch processes, and write the trace; the command's exit status.
+    """Run a command, or watch processes, and write the trace; returns the command's exit status.
 
     With `again` the command is run a second time, without the tracer, for its time.
     """
@@ -96,14 +95,14 @@ def traced(command: list[str], output: Path, pids: list[int], stacks: bool) -> i
 
 
 def place_in_input() -> int | None:
-    """Where in its standard input a command begins, if that is a file."""
+    """The offset in standard input at which the command begins, if that is a file."""
     with contextlib.suppress(OSError):
         return os.lseek(0, 0, os.SEEK_CUR)
     return None
 
 
 def unlike(status: int, output: Path) -> str:
-    """Why a second run would not do what the first did, or nothing."""
+    """Why a second run would not repeat the first, or ""."""
     if status in ENDED:
         return "it was ended"
     with contextlib.suppress(OSError), output.open("rb") as file:
@@ -115,9 +114,9 @@ def unlike(status: int, output: Path) -> str:
 
 
 def untraced(command: list[str], input_from: int | None, before: int) -> float | None:
-    """Seconds that a command takes without a tracer, with caches as warm as they are now.
+    """Seconds that a command takes without a tracer, with caches as warm as now.
 
-    Nothing if it ends otherwise than before: then it did not do the same.
+    None if it ends differently than before: then it did something else.
     """
     if input_from is not None:
         os.lseek(0, input_from, os.SEEK_SET)
@@ -135,7 +134,7 @@ def untraced(command: list[str], input_from: int | None, before: int) -> float |
 
 
 def commands_of(pids: list[int]) -> dict[int, str]:
-    """The commands of processes, by thread: their traces do not tell."""
+    """Commands of processes, by thread, which their traces lack."""
     commands = {}
     for pid in pids:
         with contextlib.suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Lines as strace writes them, whatever its options."""
+"""Parses lines of strace, whatever its options."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from consolidate.trace.call import NOTHING, Call, Line, LineKind
 
 FORKS = frozenset(["clone", "clone3", "fork", "vfork"])
 
-# The number of a thread, its name (-Y) and its security context (--secontext), the time (-t to
-# -ttt, with any precision), the time since the line before (-r), and -n's and -i's brackets.
-# Numbers of threads have at most seven digits, the seconds of -ttt more.
+# A thread's number, its name (-Y) and security context (--secontext), the time (-t to -ttt, with
+# any precision), the time since the previous line (-r), and the brackets of -n and -i. Thread
+# numbers have at most seven digits, -ttt's seconds more.
 PREFIX = re.compile(
     r"(?:\[pid +(\d+)(?:<([^<>]*)>)?\] |(\d{1,7})(?:<([^<>]*)>)? +(?=\S))?"
     r"(\[[^\[\]\s]*[_:][^\[\]]*\] )?"
@@ -23,30 +23,30 @@ PREFIX = re.compile(
     r"(?: *\(?(\+? *\d+(?:\.\d+)?)\)? )?"
     r"(?:\[ *(?:[0-9a-f]+|\?+)\] )*"
 )
-# A line with the time since the one before has no thread's number if it begins with a space.
+# With the time since the previous line, a line that begins with a space has no thread number.
 STEP_ALONE = re.compile(r" +(\d+(?:\.\d+)?) ")
 CONTEXT = re.compile(r'(?<=["\d>D.]) \[[^\[\]"{}=]+\]')
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
-# A thread's number where the tracer is in another namespace (--decode-pids=pidns).
+# A thread's number if the tracer is in another namespace (--decode-pids=pidns).
 TRANSLATED = r" /\* (\d+) in strace's PID NS \*/"
 RESULT = re.compile(
     rf"(?:(-?\d+)|(0x[0-9a-f]+)|\?)(?:<.*>)?(?:{TRANSLATED})?"
     r"(?: +(E[A-Z0-9_]+) ?\([^)]*\))?( +\(.*\))?(?: +<(\d+(?:\.\d+)?)>)?(?: \(DELAYED\))?$"
 )
-# What most lines are, in one step: a long trace has millions.
+# Most lines, in one match: a long trace has millions.
 ORDINARY = re.compile(
     r"(?:\[pid +(\d+)\] |(\d{1,7}) +)?(?:(\d{7,}\.\d+) )?([a-z]\w*)\((.*)\) += "
     r"((-?\d+)(?:<[^ ]*>)?(?: (E[A-Z0-9_]+) \([^)]*\))?(?: <(\d+\.\d+)>)?)\n?$"
 )
 UNFINISHED = " <unfinished ...>"
-# What strace says of itself, or of what it was told to watch.
+# strace's messages about itself, or about what it watches.
 REMARKS = re.compile(
     r"^(?:strace: |\[ Process |Process \d+ (?:attached|detached|suspended|resumed)|$)"
 )
 FRAME = " > "
-# The data of the call before (-e read=, -e write=).
+# Data of the previous call (-e read=, -e write=).
 DUMP = re.compile(r" \| | \* \d+ bytes in buffer \d+$| = \d+ buffers in vector \d+$")
-# A thread that does not lead its process executes another program, and goes on as its leader.
+# A thread that is not its process's leader executes a program, and continues as the leader.
 SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d+) \+\+\+")
 # An argument with its name (-N).
 NAMED = re.compile(r"[a-z_]\w*=")
@@ -54,10 +54,10 @@ SUMMARY = re.compile(r"^(?:% time|[- ]+$| *[\d.]+ +[\d.]+ +\d+ +\d+ )")
 
 
 def split_result(text: str) -> tuple[str, str] | None:
-    """A line's arguments and its result, after the bracket that closes the arguments.
+    """A line's arguments and its result, split at the bracket that closes the arguments.
 
-    Strings and paths of descriptors may have brackets in them.  Where quotes do not pair
-    (a tool that escapes nothing), it is the last ` = ` after a bracket.
+    Strings and descriptors' paths may contain brackets. If quotes do not pair (a tool that escapes
+    nothing), the split is at the last ` = ` after a bracket.
     """
     depth = 1
     for match in values.PUNCTUATION.finditer(text):
@@ -78,7 +78,7 @@ def split_result(text: str) -> tuple[str, str] | None:
 
 
 def result_of(call: Call, text: str) -> bool:
-    """Read what stands after the ` = `; False if it is cut off or no result."""
+    """Parse the text after ` = `; False if it is truncated or not a result."""
     match = RESULT.match(text)
     if match is None:
         return False
@@ -86,7 +86,7 @@ def result_of(call: Call, text: str) -> bool:
     call.result = text
     call.ret = int(number) if number is not None else int(address, 16) if address else None
     if translated is not None and call.name in FORKS:
-        call.ret = int(translated)  # as the lines of the child have it
+        call.ret = int(translated)  # as in the child's lines
     call.error = error
     if took is not None:
         call.took = float(took)
@@ -94,7 +94,7 @@ def result_of(call: Call, text: str) -> bool:
 
 
 def without_names(name: str, args: str) -> str:
-    """Arguments as strace writes them without -N.  It names those of clone() always."""
+    """Arguments as without -N. For clone() strace always names them."""
     if name in FORKS or NAMED.match(args) is None:
         return args
     parts = values.split(args)
@@ -145,7 +145,7 @@ def resumed(text: str, tid: int | None, start: float | None, relative: bool) -> 
 
 
 def ordinary(text: str) -> tuple[str | None, Call] | None:
-    """An ordinary line's call, and its thread's number as written; None of other lines."""
+    """An ordinary line's call, and its thread's number as written; None for other lines."""
     match = ORDINARY.match(text)
     if match is None:
         return None
@@ -165,12 +165,12 @@ def ordinary(text: str) -> tuple[str | None, Call] | None:
 def stamp(match: re.Match[str]) -> tuple[float | None, bool]:
     hours, minutes, seconds, epoch, step = match.group(6, 7, 8, 9, 10)
     if step is not None:
-        # Finer than -t, and of a clock that is never set.
+        # Finer than -t, and from a clock that is never set.
         return float(step.lstrip("+ ")), True
     if hours is not None:
         return int(hours) * 3600 + int(minutes) * 60 + float(seconds), False
     if epoch is not None:
-        # Of -ttt, or of -r: that counts from the line before.
+        # From -ttt, or from -r, which counts from the previous line.
         return float(epoch), float(epoch) < 1e6
     return None, False
 
@@ -186,7 +186,7 @@ def parse(text: str) -> Line:
 
 
 def unusual(text: str) -> Line:
-    """One line that is not ordinary."""
+    """Parses a line that is not ordinary."""
     text = text.rstrip()
     if "\x1b" in text:
         return parse(COLOUR.sub("", text))
@@ -210,7 +210,7 @@ def unusual(text: str) -> Line:
 
 
 def unprefixed(rest: str, text: str, tid: int | None, start: float | None, relative: bool) -> Line:
-    """What follows the thread and the time; `text` is all of the line."""
+    """Parses the part after thread and time; `text` is the whole line."""
     first = rest[:1]
     if first == "<" and rest.startswith("<... "):
         return resumed(rest, tid, start, relative)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Records the whole machine for a while, by perf trace.
 
-No process is stopped for a call: perf reads what the kernel's tracepoints write.  What it
-cannot read in time is lost, and said.
+No process is stopped for a call: perf reads events of the kernel's tracepoints. Events that it
+cannot read in time are lost, which is reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def record(output: Path, seconds: float) -> None:
     if perf is None:
         raise not_installed("perf", "linux-perf")
     command = [perf, "trace", "--all-cpus", "--output", str(output), "--"]
-    # It ends with what it runs: however long it takes to begin, and if this process is gone.
+    # perf ends with its command: however long it takes to start, and if this process is gone.
     command += ["sleep", f"{seconds:g}"]
     with Ending() as ending:
         status = ending.run(command)
@@ -37,5 +37,5 @@ def record(output: Path, seconds: float) -> None:
 
 
 def lost(output: Path) -> int:
-    """Events that perf could not keep up with."""
+    """Events that perf lost."""
     return sum(map(int, LOST.findall(output.read_text(errors="replace"))))

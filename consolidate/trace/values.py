@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""The arguments of a call, taken apart."""
+"""Parses the arguments of a call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FD = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*)>)?(?:\(deleted\))?$", re.S)
 NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
 NAMED = re.compile(r"(\w+): ?(.*)", re.S)
 FLAGS = re.compile(r"[A-Z_][A-Z0-9_]*(?:\|(?:[A-Z_][A-Z0-9_]*|0x[0-9a-f]+|0[0-7]+))*$")
-# A word of a list of arguments within which nothing is cut, or what structures the list.
+# A token of a list of arguments that is never split, or that structures the list.
 PUNCTUATION = re.compile(
     r"""
       # What a descriptor is, after its number or AT_FDCWD: 3</tmp/a>.  A shift is none: 1<<2.
@@ -48,12 +48,12 @@ BRIEF = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One argument: its text, and what it is."""
+    """One argument: its text, and its value."""
 
     text: str
     number: int | None = None  # an integer or an address
     string: bytes | None = None
-    cut: bool = False  # of a string that the trace has only the beginning of
+    cut: bool = False  # for a string of which the trace has only the beginning
     path: str | None = None  # of the descriptor
 
     @property
@@ -74,10 +74,10 @@ NOTHING = Value("0", 0)
 
 
 def split(args: str) -> list[str]:
-    """Cut at the commas of the outermost level."""
+    """Split at the commas of the outermost level."""
     if '"' not in args and not any(c in args for c in OPEN):
         parts = args.split(", ") if args else []
-        # A comma in what a descriptor is.
+        # A comma within a descriptor's description.
         if all("<" not in part or part[-1] == ">" for part in parts):
             return parts
     parts, depth, begin = [], 0, 0
@@ -94,13 +94,13 @@ def split(args: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-# The descriptor that most calls begin with, and what it is; the first string of a call.
+# The descriptor that most calls begin with, and its description; a call's first string.
 HEAD = re.compile(r'(-?\d+)(?:<((?:[^"\\]|\\.)*?)>)?(?:\(deleted\))?(?:, |$)')
 TEXT = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*)"')
 
 
 def head(args: str) -> tuple[int | None, str | None]:
-    """A call's first argument, if it is a number, and the path of the descriptor that it is."""
+    """A call's first argument, if it is a number, and the path of that descriptor."""
     if args[:1] > "9":
         return None, None
     end = args.find(", ")
@@ -115,7 +115,7 @@ def head_of(args: str) -> tuple[int | None, str | None]:
 
 
 def first_raw(args: str) -> str:
-    """A call's first string, as the trace has it; empty if it has none."""
+    """A call's first string as in the trace; empty if it has none."""
     begin = args.find('"')
     end = args.find('"', begin + 1) if begin >= 0 else -1
     if end < 0:
@@ -128,12 +128,12 @@ def first_raw(args: str) -> str:
 
 
 def first_text(args: str) -> bytes:
-    """The same, as the call had it."""
+    """A call's first string, unescaped."""
     return unescape(first_raw(args))
 
 
 def unescape(text: str) -> bytes:
-    """A string as strace writes it."""
+    """Decodes a string as strace writes it."""
     if "\\" not in text:
         return text.encode()
 
@@ -145,13 +145,13 @@ def unescape(text: str) -> bytes:
             return chr(int(octal, 8) & 255)
         return chr(ESCAPED[other]) if other in ESCAPED else other
 
-    # strace escapes all bytes above 127; a tool that writes names as they are, none.
+    # strace escapes all bytes above 127; a tool that does not escape at all, none.
     return ESCAPE.sub(character, text).encode("latin-1" if text.isascii() else "utf-8")
 
 
 @lru_cache(maxsize=65536)
 def value(text: str, kind: str) -> Value:
-    """An argument of a kind, as core/syscalls.def has them."""
+    """An argument of a kind, as in core/syscalls.def."""
     match = STRING.match(text)
     if match is None:
         text = COMMENT.sub("", text)
@@ -173,7 +173,7 @@ def value(text: str, kind: str) -> Value:
 
 
 def named(parts: list[str], kinds: str) -> list[Value]:
-    """perf trace names arguments and leaves out those that are 0: put them in place."""
+    """perf trace names arguments and omits those that are 0: put them in place."""
     pairs = [match.groups() for match in map(NAMED.match, parts) if match is not None]
     named_values, left = [], len(pairs)
     for place, kind in enumerate(kinds):
@@ -194,7 +194,7 @@ def fits(name: str, kind: str) -> bool:
 
 @lru_cache(maxsize=32768)
 def of_call(name: str, args: str) -> list[Value]:
-    """The arguments of a call; those that the trace does not show are not there."""
+    """The arguments of a call; those that the trace does not show are missing."""
     kinds = calltable.kinds(name)
     parts = split(args)
     if parts and NAMED.match(parts[0]) and not parts[0].startswith('"'):
