@@ -35,7 +35,7 @@ static inline void output_write(struct output *output, const char *s, unsigned l
 		output_append(output, OUTPUT_CUT, sizeof(OUTPUT_CUT) - 1);
 }
 
-/* Removes up to @n bytes into @buf; returns how many there were before. */
+/* Moves up to @n bytes to @to; returns how many there were before. */
 static inline unsigned long output_take(struct output *output, char *to, unsigned long n)
 {
 	unsigned long before = output->len;

@@ -166,7 +166,7 @@ static int is_sum_good(const struct frame *frame)
 
 /* -- Datagrams ----------------------------------------------------------------- */
 
-/* Is @ip the address of a single host other than this one? */
+/* Is @address that of a single host other than this one? */
 static int is_host4(const unsigned char *address)
 {
 	return address[0] && address[0] != 127 && address[0] < 224;

@@ -20,7 +20,7 @@ static inline bool on_valgrind(void)
 	return valgrind_request(0x1001, 0, 0);
 }
 
-/* VALGRIND_STACK_REGISTER: a switch to this stack is no growth of the stack before. */
+/* VALGRIND_STACK_REGISTER: Valgrind must not take a switch to this stack for stack growth. */
 static inline void tools_stack(void *stack, size_t size)
 {
 	valgrind_request(0x1501, (unsigned long)stack, (unsigned long)stack + size - 1);

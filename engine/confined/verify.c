@@ -43,7 +43,7 @@ static const struct verify_state beyond = {
 	.calls = true, .credit = V_BEYOND_CREDIT,
 };
 
-/* Why a fact of @want does not hold in @have; or NULL. */
+/* Why a fact of @want does not hold in @s; or NULL. */
 static const char *missing(const struct verify_state *s, const struct verify_state *want)
 {
 	if (want->masked & ~s->masked)

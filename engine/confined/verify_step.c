@@ -44,7 +44,10 @@ static void step_mask(const struct verify *v, struct verify_state *s,
 	s->by8 |= in->imm & 7 ? before->by8 & reg : reg;
 }
 
-/* Is an addition to @reg allowed? If @reg may no longer be a multiple of 8, that fact is lost. */
+/*
+ * Is the frame offset of @in allowed?  The alignment facts of the frame are @before's, as a
+ * multiple of 8 is added.
+ */
 static const char *step_frame(struct verify_state *s, const struct verify_state *before,
 			      const struct verify_insn *in)
 {

@@ -199,7 +199,7 @@ static void LJ_FASTCALL recff_util_fill(jit_State *J, RecordFFData *rd)
   rd->nres = 0;
 }
 
-/* Guards that @ud, now @o, is a userdata of type @udtype. */
+/* Guards that @ud, now @o, is a userdata of type @kind. */
 static void recff_vm_udata(jit_State *J, TRef ud, cTValue *o, int kind)
 {
   if (!tref_isudata(ud) || udataV(o)->udtype != kind)

@@ -194,7 +194,7 @@ struct place *place_get(const char *where, nf_hookfn *fn, void *private, struct 
 	return ERR_PTR(err);
 }
 
-/* The caller holds rtnl, which guards @at_devices. */
+/* The caller holds rtnl, which guards the list of devices' attach points. */
 static void place_leave_device(struct place *place)
 {
 	if (list_empty(&place->node))

@@ -90,7 +90,7 @@ static HOT struct {
 	bool refused;			/* more memory was refused */
 } heap;
 
-/* Requests memory for @size bytes at @p in the arena. */
+/* Requests memory for @n bytes at @from in the arena. */
 static bool runtime_use(void *from, unsigned long n)
 {
 	struct image_batch_use use = { (unsigned long)from, n };

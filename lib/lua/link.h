@@ -27,7 +27,7 @@ struct origins {
 };
 
 /*
- * Compiles the functions of @script that can be compiled; they get the numbers after those of the
+ * Compiles the script's functions that can be compiled; they get the numbers after those of the
  * runtime's @table. @header is the runtime's. Returns an image that extends the runtime's, to be
  * freed, with its length and origins; NULL if nothing could be compiled, or out of memory.
  */

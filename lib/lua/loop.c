@@ -498,7 +498,7 @@ static bool compile_element(struct fast *f, u32 i)
 
 /* -- Arithmetic and comparisons -------------------------------------------------------------- */
 
-/* Exits unless r1 is an integer; only the range's end in @up can have been passed. */
+/* Exits unless r1 is an integer, of which only the upper (@most) or the lower bound can be passed. */
 static void check_end(struct fast *f, bool most)
 {
 	emit_load(f->c->e, INSN_DW, 2, INSN_R10, place_of(most ? SLOT_MOST : SLOT_LEAST));

@@ -97,8 +97,7 @@ struct builder {
 	uint32_t zeros;			/* bytes of zeroed data after these */
 	uint64_t changed[256];		/* upvalues that run() may change */
 	uint32_t nchanged;
-	bool again;			/* another changing variable was found: the code so far
-					 * is wrong */
+	bool again;			/* another variable changes: the code is wrong */
 	bool refused;
 };
 
@@ -199,14 +198,14 @@ bool text_is(const struct builder *b, struct value string, const char *text);
 const char *text_of(const struct builder *b, struct value string, char *text, size_t size);
 struct value global_of(const struct builder *b, const char *name);
 
-/* The upvalue's address in the arena if it may change; otherwise 0, with its value in @k. */
+/* The upvalue's address in the arena if it may change; otherwise 0, with its value in @v. */
 uint32_t upvalue_place(struct function *f, uint32_t up, struct value *v);
 void upvalue_changes(struct function *f, uint32_t up);
 
 /* The index of a field in entries of program.table @table, or -1. */
 int field_index(const struct builder *b, struct value table, struct value name);
 bool is_program_table(const struct builder *b, struct value table);
-/* The hash table of program.table @id, and the number of numbers in its keys. 0: refused. */
+/* The hash table of program.table @table, and the number of numbers in its keys. 0: refused. */
 uint32_t table_place(struct function *f, struct value table, uint32_t *keys);
 
 /* R(@to) = the element with index r1 of a constant table. */

@@ -57,7 +57,7 @@ static bool is_in(const struct reader *r, uint64_t at, uint64_t len)
 	return at <= r->len && len <= r->len - at;
 }
 
-/* Writes the reason to @error, and returns -EINVAL. */
+/* Writes the reason @why to the error text, and returns -EINVAL. */
 static int refuse(const struct reader *r, const char *why)
 {
 	snprintf(r->error, r->error_len, "%s: %s", r->name, why);
