@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels that the module builds for, from 6.1 to
- * the newest: what older ones lack is defined here under its newer name, so
- * that no other file asks for a version.
+ * All differences between the kernels that the module builds for, from 6.1 to the newest:
+ * functions that older kernels lack are defined here under their newer names, so that no other
+ * file tests a version.
  */
 #ifndef SYSCRIPT_COMPAT_H
 #define SYSCRIPT_COMPAT_H

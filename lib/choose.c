@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Implements choose.h: a script runs on the first engine and backend that take it, of those that
- * options and environment allow.
+ * Implements choose.h: of the engines and backends that options and environment allow, a script
+ * gets the first that takes it.
  */
 #include <errno.h>
 #include <linux/syscript_image.h>

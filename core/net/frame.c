@@ -21,7 +21,7 @@
 #define PROTOCOL_UDP	17
 #define HOPS		64
 
-/* Where the addresses of an IPv4 or IPv6 header are. */
+/* Offsets of the addresses in an IPv4 or IPv6 header. */
 struct layout {
 	unsigned char len, addresses, size;
 };

@@ -26,8 +26,8 @@ int frames_put_slot(struct run *run, struct frames *frames, unsigned int i,
 }
 
 /*
- * Where a reply's payload of @n bytes goes, or NULL if there is no room. It overwrites the
- * query's payload in place; the frame's length does not change yet.
+ * The address for a reply's payload of @n bytes, or NULL if there is no room. The payload
+ * overwrites the query's in place; the frame's length does not change yet.
  */
 static unsigned char *replace(struct run *run, struct frames *frames, struct frame *frame,
 			      unsigned int n)

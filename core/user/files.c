@@ -83,10 +83,7 @@ static long file_op(struct run *run, const struct files_request *files,
 	struct syscript_stat old;
 	bool is_part;
 
-	/*
-	 * The same errors as in the kernel: memory that it could not write to is not written
-	 * here.
-	 */
+	/* Memory to which the kernel could not write fails here as well, with the same error. */
 	if (stats && (usermem_copy_in(run, &old, f->data, sizeof(old)) ||
 		      usermem_copy_out(run, f->data, &old, sizeof(old))))
 		return -EFAULT;

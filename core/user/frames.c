@@ -56,7 +56,7 @@ static const struct tpacket_auxdata *find_auxdata(struct msghdr *msg)
 	return NULL;
 }
 
-/* Where the checksum of a UDP datagram is that the sender left to its device to complete. */
+/* Finds the checksum of a UDP datagram that the sender left to its device to complete. */
 static void find_sum(struct frame *frame)
 {
 	unsigned int type = frame->len < ETH_HLEN ? 0 : frame->data[12] << 8 | frame->data[13];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* Implements lock.h: locks whose holders block all signals, and that one fork handler takes. */
+/* Implements lock.h: holders block all signals, and one fork handler takes all locks. */
 #include <pthread.h>
 #include <signal.h>
 

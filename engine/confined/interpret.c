@@ -418,7 +418,7 @@ void machine_interpret(const struct checked *checked, const struct checked *base
 		.native = MACHINE_NATIVE_CALL,
 	};
 
-	/* Each call takes at least so much stack, except the innermost. */
+	/* Each call takes at least this much stack, except the innermost. */
 	m.frames = image_alloc((machine->native_size / MACHINE_NATIVE_CALL + 2) *
 			       sizeof(*m.frames));
 	if (!m.frames) {

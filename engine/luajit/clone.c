@@ -16,9 +16,9 @@
 #include "lib.h"
 
 /*
-** A new VM with its libraries open is always the same, but for the address.
-** So it is made once, and copied. What has to be moved in the copy is found
-** by making two and comparing them: a word that differs by their distance
+** A new VM with its libraries open is always the same, except for its address.
+** So it is made once, and copied. The words to relocate in a copy are found
+** by making two VMs and comparing them: a word that differs by their distance
 ** is a pointer, tagged or not.
 */
 static struct {
@@ -34,8 +34,8 @@ static struct {
 #define FOOT_WORDS	8u		/* The foot of the heap's top chunk, at its end. */
 
 /*
-** Tells L whose it is, and then vm_interrupt() of L, which goes by what L says:
-** from here on a tick may come at any time.
+** Stores the VM in L, and then L in the VM, in this order: from then on a tick
+** may interrupt L at any time, and vm_interrupt() needs L's fields.
 */
 void vm_publish(struct vm *vm, lua_State *L)
 {

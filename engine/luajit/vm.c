@@ -245,8 +245,8 @@ void lj_vm_poll(lua_State *L)
   lj_err_throw(L, LUA_ERRRUN);  /* Not lj_err_run(): no message handlers. */
 }
 
-/* What passes is left to the next safe point.  The steps of a cycle are many, and go on:
-** they poll again when they are interrupted again.
+/* Dooms that end with the run are left to the next safe point.  A full collection cycle has
+** many steps: each goes on, and polls again at the next interrupt.
 */
 void lj_vm_yield(global_State *g)
 {
@@ -561,7 +561,7 @@ static LJ_AINLINE int result(struct vm_run *run, unsigned int i, cTValue *o)
   return 0;
 }
 
-/* The same frame as in vm_run(), with arguments that memory has to be allocated for. */
+/* The frame of vm_run(), with arguments for which memory has to be allocated. */
 static TValue *pushlarge(lua_State *L, lua_CFunction dummy, void *arg)
 {
   struct vm_run *run = (struct vm_run *)arg;

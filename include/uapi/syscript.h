@@ -520,7 +520,7 @@ struct syscript_invoke {
 
 /* The value of lseek(2)'s SEEK_HOLE: a file has no hole before its beginning. */
 #define SYSCRIPT_SEEK_CALL	4
-/* Where no other file will be. */
+/* A position that no other file returns. */
 #define SYSCRIPT_SEEK_CALLED	0x5ca11ed
 
 /*

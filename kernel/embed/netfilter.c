@@ -257,7 +257,10 @@ static int make_writable(struct syscript_event *event, struct sk_buff *skb, u32 
 	return skb_ensure_writable(skb, end);
 }
 
-/* Where the checksum that is still to be computed begins, relative to the network header. */
+/*
+ * The beginning of the bytes whose checksum is still to be computed, relative to the network
+ * header.
+ */
 static int partial_of(const struct sk_buff *skb)
 {
 	if (skb->ip_summed != CHECKSUM_PARTIAL)

@@ -278,7 +278,7 @@ NUM_ONCE bool fixed_round(const struct fixed *a, const struct rounding *how, lon
 	return true;
 }
 
-/* -- Series: all of what is small enough for them ------------------------------------- */
+/* -- Series, for small arguments ------------------------------------------------------ */
 
 /* sin(x) and cos(x) for x < 1. */
 NUM_ONCE void fixed_sin_cos(struct fixed *sin, struct fixed *cos, const struct fixed *x)

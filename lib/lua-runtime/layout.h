@@ -92,7 +92,7 @@ enum {
 
 /* -- Numbers -------------------------------------------------------------------------- */
 
-/* Integers of so many bits, including the sign, are represented by themselves. */
+/* Integers of this many bits, including the sign, are represented by themselves. */
 #define INTEGER_BITS	52
 #define MINUS_ZERO	0x0008000000000001L
 

@@ -78,7 +78,7 @@ NUM_ONCE char *put_padded(char *to, const struct format *f, const char *prefix,
 	return to;
 }
 
-/* The same for a number without precision: zeros pad it to the width. */
+/* As above for a number without precision: zeros pad it to the width. */
 NUM_ONCE char *put_filled(char *to, const struct format *f, const char *prefix,
 			const char *body, long len)
 {

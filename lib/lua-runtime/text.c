@@ -228,7 +228,7 @@ static long compiled_tonumber(lua_State *L, StkId ra, long nargs)
 	return 1;
 }
 
-/* string.char() of integers; returns 0 if an argument is none. */
+/* string.char() of integers; returns 0 if an argument is not an integer. */
 static long compiled_chars(lua_State *L, StkId ra, long nargs)
 {
 	long i;
@@ -245,7 +245,7 @@ static long compiled_chars(lua_State *L, StkId ra, long nargs)
 	return 1;
 }
 
-/* table.insert() at the end of a table; returns 0 if the argument is none. */
+/* table.insert() at the end of a table; returns 0 if the argument is not a table. */
 static long compiled_inserted(lua_State *L, StkId ra)
 {
 	Table *t;

@@ -90,8 +90,8 @@ struct compiler {
 	u32 pc;
 	u32 *labels;		/* one for each instruction */
 	/*
-	 * Shared ends of slow paths: of those that leave, with the pc in r2; exit, with r0;
-	 * return; make a frame, with the pc in r3; call a helper.
+	 * Shared ends of slow paths: to leave, with the pc in r2; to exit, with r0; to return; to
+	 * make a frame, with the pc in r3; to call a helper.
 	 */
 	u32 leave, exit, epilogue, slow_return;
 	u32 resume, helped[HELPERS_N];

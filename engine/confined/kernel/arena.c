@@ -148,7 +148,7 @@ static unsigned long same_pages(const struct arena *arena, unsigned long done)
 	return same ? got : 0;
 }
 
-/* Is @arena's memory still what the process has mapped there? */
+/* Are the process's pages there still @arena's? */
 static bool is_mapped(const struct arena *arena)
 {
 	unsigned long done = 0, got;

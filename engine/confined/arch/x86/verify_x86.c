@@ -220,7 +220,7 @@ static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
 #define BYTE	V_BIT(11)	/* the r/m operand has 8 bits, and is not ah, ch, dh or bh */
 #define WORD	V_BIT(12)	/* 16 bits are accepted, too, for stores */
 #define WITH(reg)	(V_BIT(15) | (u32)(reg) << 28)	/* also reads this register */
-/* ModRM.reg extends the opcode, and must be one of these. */
+/* ModRM.reg extends the opcode, and must be one of these numbers. */
 #define GROUP(exts)	((u32)(exts) << 16)
 #define TWO	0x100	/* after the byte 0x0f */
 
