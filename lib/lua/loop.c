@@ -498,7 +498,7 @@ static bool compile_element(struct fast *f, u32 i)
 
 /* -- Arithmetic and comparisons -------------------------------------------------------------- */
 
-/* Exits unless r1 is an integer, of which only the upper (@most) or the lower bound can be passed. */
+/* Exits unless r1 is an integer; it can only have passed the upper (@most) or the lower bound. */
 static void check_end(struct fast *f, bool most)
 {
 	emit_load(f->c->e, INSN_DW, 2, INSN_R10, place_of(most ? SLOT_MOST : SLOT_LEAST));
