@@ -39,7 +39,7 @@ static void exits_no_exit(long code)
 
 DEFINE_STATIC_CALL(kernel_do_exit, exits_no_exit);
 
-/* -- Later ------------------------------------------------------------------- */
+/* -- Deferred exit ------------------------------------------------------------ */
 
 struct exit_work {
 	struct callback_head head;

@@ -235,7 +235,7 @@ static void gen_numbers(struct gen *g)
 	jit_emit_base_numbers(g, g->checked->base->ntable, in_base(g, JIT_BASE_NUMBERS));
 }
 
-/* Jumps to the function at index number of the table, for @from <= number < @to. */
+/* Jumps to the function that table[number] names, for @from <= number < @to. */
 static void gen_branches(struct gen *g, u32 from, u32 to, u32 credit)
 {
 	u32 middle = from + (to - from) / 2, split, begin = g->at;

@@ -25,7 +25,7 @@ struct live {
 	const struct checked *checked;
 	u16 *after, *before;
 	u32 func;
-	u16 left;	/* of r0 to r5, the registers that are live after returns */
+	u16 left;	/* the registers of r0 to r5 that are live after returns */
 	bool ahead;	/* the function has called itself, or a later function */
 };
 

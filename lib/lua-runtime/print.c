@@ -214,8 +214,8 @@ static char digit_at(const struct digits *d, int i)
 }
 
 /*
- * Writes @n digits from digit @i on; for %g without trailing zeros, and without a point before
- * none.
+ * Writes @n digits from digit @i on; for %g omits trailing zeros, and a point without digits
+ * after it.
  */
 NUM_ONCE char *put_fraction(char *to, const struct format *f, const struct digits *d, int i,
 			  int n, bool strip)

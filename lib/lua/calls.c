@@ -202,8 +202,8 @@ void check_wanted(struct compiler *c, u32 n, u32 fail)
 }
 
 /*
- * Moves the @n values from R(@a) on to the register of the called function, where results go; r1
- * is the struct CallInfo.
+ * Moves the @n values from R(@a) on to where results go: the called function's register and
+ * those after it.  r1 is the struct CallInfo.
  */
 static void move_values(struct compiler *c, u32 a, u32 n)
 {
