@@ -16,11 +16,22 @@ from consolidate import calltable
 from consolidate.trace.call import NOTHING, Call, Line, LineKind
 from consolidate.trace.strace import FORKS
 
-# Formats of auditd, with or without a host, and of the kernel's log.
-RECORD = re.compile(r"\btype=(\w+(?:\[\d+\])?) (?:msg=)?audit\((\d+\.\d+):(\d+)\) ?: ?(.*)$", re.S)
+# Formats of auditd, with or without a host, of the kernel's log, and of `ausearch -i`, which
+# has the time of day after a date of the locale, and names for numbers.
+RECORD = re.compile(
+    r"\btype=(\w+(?:\[\d+\])?) (?:msg=)?audit\((?:(\d+\.\d+)|[^()]* (\d\d:\d\d:\d\d\.\d+)):(\d+)\)"
+    r" ?: ?(.*)$",
+    re.S,
+)
 # Other lines of a log: the audit daemon's own records, and ausearch's separators.
 OTHERS = re.compile(r"^\s*$|^----$|^time->|\btype=(?!SYSCALL|PATH|1300 |1302 )")
 FIELD = re.compile(r'(\w+)=("[^"]*"|\S*)')
+# Strings of `ausearch -i` have no quotes: they end before the next field.
+STRINGS = re.compile(
+    r"\b(name|comm)=(.*?) (?:inode=\d+ dev=\S+ mode=.*)?(?:nametype=|objtype=|exe=/)"
+)
+# ausearch's formats csv and text have no arguments.
+SUMMARY = re.compile(r"^NODE,EVENT,DATE,|^At \d\d:\d\d:\d\d ")
 # Record types of a call, by their numbers in the kernel's log.
 NUMBERED = {"1300": "SYSCALL", "1302": "PATH", "1320": "EOE", "1327": "PROCTITLE"}
 LAST = ("EOE", "PROCTITLE")
@@ -79,6 +90,12 @@ def futex_command(value: int) -> str:
     return FUTEX_COMMANDS.get(value & FUTEX_COMMAND, str(value))
 
 
+# Prefixes of constants that `ausearch -i` leaves out: by call and index.
+PREFIXES = {
+    (name, place): prefix
+    for name in ("socket", "socketpair")
+    for place, prefix in ((0, "AF_"), (2, "IPPROTO_"))
+}
 # Arguments that other tools write as names: by call and index.
 SYMBOLIC: dict[tuple[str, int], Callable[[int], str]] = {
     ("open", 1): open_flags,
@@ -89,8 +106,10 @@ SYMBOLIC: dict[tuple[str, int], Callable[[int], str]] = {
 }
 
 
-def decoded(text: str) -> bytes:
+def decoded(text: str, interpreted: bool) -> bytes:
     """A string field: in quotes, or in hexadecimal if it has unusual characters."""
+    if interpreted:
+        return text.encode("utf-8", "surrogateescape")
     if text.startswith('"'):
         return text.strip('"').encode("utf-8", "surrogateescape")
     try:
@@ -113,7 +132,26 @@ def kinds(name: str) -> str:
     return PATHS_OF_OTHERS.get(name) or calltable.kinds(name) or "p" * WORDS
 
 
-def argument(name: str, place: int, kind: str, word: int) -> str:
+def word_of(text: str, interpreted: bool) -> int | str:
+    """An argument, or its names: interpreted, only hexadecimal numbers are as they were."""
+    unknown = re.fullmatch(r"unknown-[\w-]+\((0x[0-9a-f]+)\)", text)
+    if unknown is not None:
+        return int(unknown[1], 16)
+    return text if interpreted and not text.startswith("0x") else int(text, 16)
+
+
+def result_of(text: str) -> int | None:
+    """What a call returned; None of a restart's."""
+    name = re.match(r"E[A-Z0-9]+", text)
+    if name is None:
+        return int(re.match(r"-?(?:0x)?[0-9a-f]+", text)[0], 0)
+    number = getattr(errno, name[0], None)
+    return None if number is None else -number
+
+
+def argument(name: str, place: int, kind: str, word: int | str) -> str:
+    if isinstance(word, str):
+        return PREFIXES.get((name, place), "") + (word.upper() if word.islower() else word)
     if (name, place) in SYMBOLIC:
         return SYMBOLIC[name, place](word & 0xFFFFFFFF)
     if kind == "f":
@@ -124,20 +162,23 @@ def argument(name: str, place: int, kind: str, word: int) -> str:
     return f"{word:#x}" if word else "NULL"
 
 
-def shown(name: str, words: list[int]) -> int:
+def shown(name: str, words: list[int | str]) -> int:
     """How many arguments count: a mode only counts if a file may be created."""
     place = {"open": 1, "openat": 2}.get(name)
-    creates = (
-        place is not None and words[place : place + 1] and words[place] & (O_CREAT | O_TMPFILE)
-    )
-    most = len(kinds(name)) if place is None or creates else place + 1
-    return min(most, len(words))
+    if place is None:
+        return min(len(kinds(name)), len(words))
+    flags = words[place]
+    if isinstance(flags, str):
+        creates = "O_CREAT" in flags or "O_TMPFILE" in flags
+    else:
+        creates = bool(flags & (O_CREAT | O_TMPFILE))
+    return min(len(kinds(name)) if creates else place + 1, len(words))
 
 
 class Open:
     """A call whose paths are still missing."""
 
-    def __init__(self, call: Call, words: list[int]) -> None:
+    def __init__(self, call: Call, words: list[int | str]) -> None:
         self.call = call
         letters = kinds(call.name)[: len(words)]
         self.args = [argument(call.name, i, k, words[i]) for i, k in enumerate(letters)]
@@ -147,14 +188,14 @@ class Open:
     def write(self) -> None:
         self.call.args = ", ".join(self.args)
 
-    def path(self, fields: dict[str, str]) -> None:
+    def path(self, fields: dict[str, str], interpreted: bool) -> None:
         """Adds the next path of the call; not the directory where it was looked up."""
         if fields.get("nametype") == "PARENT" or not self.places:
             return
         place = self.places.pop(0)
         name = fields.get("name", "(null)")
         if name != "(null)":
-            self.args[place] = quoted(decoded(name))
+            self.args[place] = quoted(decoded(name, interpreted))
             self.write()
 
 
@@ -162,6 +203,7 @@ class Parser:
     """Parses the lines of a log, in which other records may come between those of a call."""
 
     def __init__(self) -> None:
+        self.interpreted = False  # the line, by ausearch -i
         self.open: dict[str, Open] = {}
         # Records of calls whose own record is still missing: ausearch prints that last.
         self.early: dict[str, list[dict[str, str]]] = {}
@@ -170,22 +212,27 @@ class Parser:
         match = RECORD.search(text.rstrip("\n"))
         if match is None:
             return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not of audit")
-        kind, stamp, serial, rest = match.groups()
-        kind, event = NUMBERED.get(kind, kind), f"{stamp}:{serial}"
+        kind, stamp, clock, serial, rest = match.groups()
+        kind, event = NUMBERED.get(kind, kind), f"{stamp or clock}:{serial}"
+        self.interpreted = stamp is None
         # auditd appends fields in words; only the call's name is new.
         rest, _, words = rest.partition("\x1d")
         if kind == "SYSCALL":
             named = re.search(r"\bSYSCALL=(\w+)", words)
-            return self.call(dict(FIELD.findall(rest)), stamp, event, named and named[1])
+            return self.call(self.fields(rest), stamp or clock, event, named and named[1])
         if kind == "PATH":
-            self.path(event, dict(FIELD.findall(rest)))
+            self.path(event, self.fields(rest))
         elif kind in LAST:
             self.open.pop(event, None)
         return NOTHING
 
+    def fields(self, text: str) -> dict[str, str]:
+        found = dict(FIELD.findall(text))
+        return found | dict(STRINGS.findall(text)) if self.interpreted else found
+
     def path(self, event: str, fields: dict[str, str]) -> None:
         if event in self.open:
-            self.open[event].path(fields)
+            self.open[event].path(fields, self.interpreted)
             return
         while len(self.early) >= MOST_OPEN:
             del self.early[next(iter(self.early))]
@@ -194,11 +241,11 @@ class Parser:
     def call(self, fields: dict[str, str], stamp: str, event: str, name: str | None) -> Line:
         try:
             pid, number = int(fields["pid"]), fields["syscall"]
-            words = [int(fields[f"a{i}"], 16) for i in range(WORDS)]
-            exit_value = int(fields["exit"]) if "exit" in fields else None
-        except (KeyError, ValueError):
+            words = [word_of(fields[f"a{i}"], self.interpreted) for i in range(WORDS)]
+            exit_value = result_of(fields["exit"]) if "exit" in fields else None
+        except (KeyError, ValueError, TypeError):
             return Line(LineKind.DAMAGED, why="a call that is cut off")
-        command = decoded(fields.get("comm", '""')).decode("utf-8", "replace")
+        command = decoded(fields.get("comm", ""), self.interpreted).decode("utf-8", "replace")
         early = self.early.pop(event, [])
         if (arch := fields.get("arch", "")) not in X86_64:
             known = ARCHITECTURES.get(arch)
@@ -209,14 +256,19 @@ class Parser:
             return Line(LineKind.BREAK, pid, command=command)
         if name is None:
             name = calltable.name_of(int(number)) if number.isdigit() else number
-        call = new_call(calltable.ALIASES.get(name, name), exit_value, float(stamp))
+        call = new_call(calltable.ALIASES.get(name, name), exit_value, seconds_of(stamp))
         while len(self.open) >= MOST_OPEN:
             del self.open[next(iter(self.open))]
         opened = self.open[event] = Open(call, words[: shown(call.name, words)])
         for one in sorted(early, key=lambda one: int(one.get("item", "0"))):
-            opened.path(one)
+            opened.path(one, self.interpreted)
         child = call.name in FORKS
         return Line(LineKind.CALL, pid, call, command, name_of_child=child)
+
+
+def seconds_of(stamp: str) -> float:
+    """Since 1970, or midnight."""
+    return sum(float(part) * 60**i for i, part in enumerate(reversed(stamp.split(":"))))
 
 
 def new_call(name: str, exit_value: int, start: float) -> Call:

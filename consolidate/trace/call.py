@@ -16,6 +16,8 @@ class LineKind(Enum):
     BREAK = auto()  # a signal, an exit
     NOTHING = auto()  # of no interest, and not damaged
     FRAME = auto()  # a stack frame of the previous call
+    BEGUN = auto()  # a thread is traced from now on
+    ENDED = auto()  # a thread has ended, or is not traced any more
     SUPERSEDED = auto()  # the thread's number goes to another thread, which executes a program
     DAMAGED = auto()
 

@@ -77,6 +77,15 @@ class Trace:
             thread = self.threads[tid] = Thread(tid)
         return thread
 
+    def renumber(self, thread: Thread, tid: int) -> None:
+        """Replaces a thread's stand-in number."""
+        for other in self.threads.values():
+            other.parent = tid if other.parent == thread.tid else other.parent
+            other.process = tid if other.process == thread.tid else other.process
+        del self.threads[thread.tid]
+        self.threads[tid] = thread
+        thread.tid = tid
+
     @property
     def calls(self) -> int:
         return sum(len(thread.calls) for thread in self.threads.values())
@@ -97,6 +106,56 @@ class Trace:
             self.damage.append(Damage(file, line, why, text))
 
 
+class Tracees:
+    """Finds the thread of lines without a number.
+
+    On standard error, strace writes no numbers while it traces a single thread: at first, and
+    when all other threads have ended.
+    """
+
+    def __init__(self, trace: Trace, tid: int) -> None:
+        self.trace = trace
+        self.alone = tid
+        self.unknown = True  # `alone` stands in for a number that no line has named yet
+        self.living = {tid}
+
+    def begins(self, tid: int) -> None:
+        """A thread was created, or strace attached to it."""
+        if self.unknown and self.alone not in self.trace.threads:
+            self.living.remove(self.alone)
+            self.alone, self.unknown = tid, False
+        self.living.add(tid)
+
+    def ends(self, tid: int) -> None:
+        self.living.discard(tid)
+        if len(self.living) == 1:
+            (self.alone,) = self.living
+
+    def exit(self, thread: Thread, name: str) -> None:
+        """A thread has called exit() or exit_group()."""
+        process = thread.process or thread.tid
+        for tid in list(self.living) if name == "exit_group" else []:
+            other = self.trace.threads.get(tid)
+            if other is not None and (other.process or tid) == process:
+                self.ends(tid)
+        self.ends(thread.tid)
+
+    def names(self, tid: int, resumes: str) -> None:
+        """A line has a number, and ends the call `resumes` unless that is empty."""
+        if tid in self.living:
+            return
+        first = self.trace.threads.get(self.alone) if self.unknown else None
+        # While the first thread is in clone(), an unknown number is the new thread's.
+        forks = first is not None and first.pending and first.pending.name in strace.FORKS
+        if first is None or tid in self.trace.threads or (forks and first.pending.name != resumes):
+            self.begins(tid)
+            return
+        self.trace.renumber(first, tid)
+        self.living.remove(self.alone)
+        self.living.add(tid)
+        self.alone, self.unknown = tid, False
+
+
 class Reader:
     """Adds the lines of one file to a trace."""
 
@@ -105,8 +164,9 @@ class Reader:
         self.name = str(path)
         self.ordinary = getattr(form, "ordinary", None)
         self.parse = form.unusual if self.ordinary is not None else form.parser()
-        self.tid = tid
-        self.written: dict[str | None, Thread] = {}  # by their numbers as written
+        self.whole = getattr(form, "whole", iter)
+        self.tracees = Tracees(trace, tid)
+        self.written: dict[str, Thread] = {}  # by their numbers as written
         self.number = 0
         self.numbered = False  # lines name their thread
         self.clock = 0.0
@@ -118,7 +178,7 @@ class Reader:
 
     def read(self, lines: Iterator[str]) -> None:
         parse, ordinary = self.parse, self.ordinary
-        for number, text in enumerate(lines, 1):
+        for number, text in enumerate(self.whole(lines), 1):
             self.number = number
             found = ordinary(text) if ordinary is not None else None
             if found is not None:
@@ -156,9 +216,9 @@ class Reader:
         """Like call(), for the kind of line of which a long trace has millions."""
         thread = self.written.get(pid)
         if thread is None:
-            tid = int(pid) if pid else self.tid
-            self.numbered = self.numbered or bool(pid)
-            thread = self.written[pid] = self.trace.thread(tid)
+            thread = self.of_number(int(pid) if pid else None)
+            if pid:
+                self.written[pid] = thread
         if call.start is not None:
             call.start = self.time(call.start, False)
         if thread.pending is not None:
@@ -178,9 +238,16 @@ class Reader:
             self.child(thread, call)
         self.finished(thread, call)
 
+    def of_number(self, tid: int | None, resumes: str = "") -> Thread:
+        if tid is None:
+            return self.trace.thread(self.tracees.alone)
+        self.numbered = True
+        self.tracees.names(tid, resumes)
+        return self.trace.thread(tid)
+
     def thread(self, line: Line) -> Thread:
-        self.numbered = self.numbered or line.tid is not None
-        thread = self.trace.thread(self.tid if line.tid is None else line.tid)
+        resumes = line.call.name if line.kind is LineKind.RESUMED else ""
+        thread = self.of_number(line.tid, resumes)
         # A new image has a name of its own.
         if line.command and (not thread.command or line.call and line.call.name == "execve"):
             thread.command = line.command
@@ -190,6 +257,7 @@ class Reader:
         """Record the parent of a new thread, and whether they share a process."""
         if not call.ret or call.ret < 0:
             return
+        self.tracees.begins(call.ret)
         child = self.trace.thread(call.ret)
         child.parent = thread.tid
         if "CLONE_THREAD" in call.args or "THREAD" in call.args.replace("|", " ").split():
@@ -215,6 +283,9 @@ class Reader:
         if kind is LineKind.FRAME:
             self.frames.append(line.why)
             return
+        if kind is LineKind.BEGUN:
+            self.tracees.begins(line.tid)
+            return
         if kind is LineKind.DAMAGED:
             self.trace.damage_at(self.name, self.number, line.why, text)
             # If lines name their thread, one that does not is not a call.
@@ -227,7 +298,10 @@ class Reader:
             self.begin(thread, line)
         elif kind is LineKind.SUPERSEDED:
             self.supersede(thread, self.trace.thread(line.by))
+            self.tracees.ends(line.by)
         else:
+            if kind is LineKind.ENDED:
+                self.tracees.exit(thread, line.why)
             thread.breaks.add(len(thread.calls))
             if kind is LineKind.BREAK and line.why:
                 self.trace.foreign[line.why] += 1
@@ -277,6 +351,8 @@ class Reader:
             begun.took = max(0.0, self.time(end, line.relative) - begun.start)
         if begun.name in strace.FORKS:
             self.child(thread, begun)
+        if begun.name in strace.EXITS:
+            self.tracees.exit(thread, begun.name)
         self.finished(thread, begun)
 
 
@@ -323,6 +399,11 @@ def sniff(path: Path):
     if not max(scores):
         if any(map(audit.RECORD.search, head)):
             return audit  # other records may come first
+        if any(map(audit.SUMMARY.search, head)):
+            raise ConsolidateError(
+                f"{path} has calls of ausearch without their arguments:"
+                " take `ausearch --raw`, `ausearch -i`, or audit.log itself"
+            )
         if any(line.startswith("% time") for line in head):
             raise ConsolidateError(
                 f"{path} is a summary (strace -c), which has no sequence of calls:"

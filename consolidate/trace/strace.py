@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from sys import intern
 
 from consolidate import calltable
@@ -12,19 +12,21 @@ from consolidate.trace import values
 from consolidate.trace.call import NOTHING, Call, Line, LineKind
 
 FORKS = frozenset(["clone", "clone3", "fork", "vfork"])
+EXITS = frozenset(["exit", "exit_group"])
 
+# The brackets of -n and -i.
+BRACKETS = r"(?:\[ *(?:[0-9a-f]+|\?+)\] )*"
 # A thread's number, its name (-Y) and security context (--secontext), the time (-t to -ttt, with
-# any precision), the time since the previous line (-r), and the brackets of -n and -i. Thread
-# numbers have at most seven digits, -ttt's seconds more.
+# any precision), the time since the previous line (-r), and the brackets. Thread numbers have at
+# most seven digits, -ttt's seconds more.
 PREFIX = re.compile(
     r"(?:\[pid +(\d+)(?:<([^<>]*)>)?\] |(\d{1,7})(?:<([^<>]*)>)? +(?=\S))?"
     r"(\[[^\[\]\s]*[_:][^\[\]]*\] )?"
     r"(?:(\d\d):(\d\d):(\d\d(?:\.\d+)?) |(\d+\.\d+|\d{8,}) )?"
-    r"(?: *\(?(\+? *\d+(?:\.\d+)?)\)? )?"
-    r"(?:\[ *(?:[0-9a-f]+|\?+)\] )*"
+    r"(?: *\(?(\+? *\d+(?:\.\d+)?)\)? )?" + BRACKETS
 )
 # With the time since the previous line, a line that begins with a space has no thread number.
-STEP_ALONE = re.compile(r" +(\d+(?:\.\d+)?) ")
+STEP_ALONE = re.compile(rf" +(\d+(?:\.\d+)?) {BRACKETS}")
 CONTEXT = re.compile(r'(?<=["\d>D.]) \[[^\[\]"{}=]+\]')
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 # A thread's number if the tracer is in another namespace (--decode-pids=pidns).
@@ -40,9 +42,17 @@ ORDINARY = re.compile(
 )
 UNFINISHED = " <unfinished ...>"
 # strace's messages about itself, or about what it watches.
+SELF = r"(?:\.{0,2}/[\w./+-]*)?strace[\w.+-]*: "
 REMARKS = re.compile(
-    r"^(?:strace: |\[ Process |Process \d+ (?:attached|detached|suspended|resumed)|$)"
+    rf"^(?:{SELF}|\[ Process |Process \d+ (?:attached|detached|suspended|resumed)|$)"
 )
+# A message about a thread. On standard error it also splits a line of the trace: the rest of
+# the line follows the message.
+OF_THREAD = re.compile(
+    rf"(?:{SELF})?Process (\d+) (?:(attached)(?: with \d+ threads)?|(detached)|suspended"
+    r"|resumed(?: \(parent \d+ ready\))?)$"
+)
+EXITED = re.compile(r"\+\+\+ (?:exited with|killed by)")
 FRAME = " > "
 # Data of the previous call (-e read=, -e write=).
 DUMP = re.compile(r" \| | \* \d+ bytes in buffer \d+$| = \d+ buffers in vector \d+$")
@@ -127,7 +137,7 @@ def named(text: str, tid: int | None, start: float | None, relative: bool) -> Li
     call.args = without_names(name, parts[0])
     if call.ret is None:
         # Ended by a signal, to be restarted, or the thread is gone.
-        return Line(LineKind.BREAK, tid)
+        return Line(LineKind.ENDED, tid, why=name) if name in EXITS else Line(LineKind.BREAK, tid)
     return Line(LineKind.CALL, tid, call, relative=relative, name_of_child=name in FORKS)
 
 
@@ -216,14 +226,39 @@ def unprefixed(rest: str, text: str, tid: int | None, start: float | None, relat
         return resumed(rest, tid, start, relative)
     if first in "-+" and rest.startswith(("--- ", "+++ ")):
         by = SUPERSEDED.match(rest)
-        return (
-            Line(LineKind.BREAK, tid)
-            if by is None
-            else Line(LineKind.SUPERSEDED, tid, by=int(by[1]))
-        )
-    if not first or REMARKS.match(text) or SUMMARY.match(text) or rest.startswith("strace: "):
+        if by is not None:
+            return Line(LineKind.SUPERSEDED, tid, by=int(by[1]))
+        return Line(LineKind.ENDED if EXITED.match(rest) else LineKind.BREAK, tid)
+    of_thread = OF_THREAD.match(rest)
+    if of_thread is not None:
+        return thread_message(of_thread)
+    if not first or REMARKS.match(rest) or SUMMARY.match(text):
         return NOTHING
     return named(rest, tid, start, relative)
+
+
+def thread_message(match: re.Match[str]) -> Line:
+    number, attached, detached = match.groups()
+    if attached:
+        return Line(LineKind.BEGUN, int(number))
+    return Line(LineKind.ENDED, int(number)) if detached else NOTHING
+
+
+def whole(lines: Iterable[str]) -> Iterator[str]:
+    """Joins lines that messages about threads split: such a message comes first, by itself."""
+    begun = ""
+    for text in lines:
+        found = OF_THREAD.search(text) if "Process " in text else None
+        if found is None:
+            yield begun + text
+            begun = ""
+        else:
+            at = found.start()
+            if PREFIX.fullmatch(text, 0, at) is None:
+                begun += text[:at]
+            yield text[at:]
+    if begun:
+        yield begun
 
 
 def parser() -> Callable[[str], Line]:

@@ -27,7 +27,7 @@ FORMS = {
     for options, since, _ in ROW.findall(TRACES)
 }
 # Options whose output is not a form of the same calls.
-OTHERS = ("-c", "-f -z")
+OTHERS = ("-c", "-f -z", "-f 2>FILE")
 # Time stamps without fractions of a second.
 COARSE = ("-f -t", "-f --absolute-timestamps=format:unix,precision:s")
 
@@ -201,6 +201,74 @@ def test_exec_of_a_thread_that_does_not_lead(tmp_path: Path) -> None:
     assert found.threads[77].command == "true"
 
 
+# Lines of `strace -f 2>FILE` in the order in which 6.1 writes them: a remark stands where it
+# was made, also in the middle of a line, and a single thread has no number.
+ON_STDERR = [
+    'openat(AT_FDCWD, "Process 9 attached", O_RDONLY) = 3',
+    "clone3({flags=CLONE_VM|CLONE_THREAD, stack_size=0x7fff80}{remark}Process 78 attached",
+    " => {parent_tid=[78]}, 88) = 78",
+    "[pid    78] rseq(0x7f51, 0x20, 0, 0x53053053 <unfinished ...>",
+    "[pid    77] close(3) = 0",
+    "[pid    78] <... rseq resumed>) = 0",
+    "[pid    78] exit(0) = ?",
+    "[pid    78] +++ exited with 0 +++",
+    "clone(child_stack=NULL, flags=SIGCHLD{remark}Process 79 attached",
+    " <unfinished ...>",
+    "[pid    79] getpid( <unfinished ...>",
+    "[pid    77] <... clone resumed>) = 79",
+    "[pid    79] <... getpid resumed>) = 79",
+    "[pid    77] wait4(-1,  <unfinished ...>",
+    "[pid    79] +++ exited with 0 +++",
+    "<... wait4 resumed>NULL, 0, NULL) = 79",
+    "getppid() = 1",
+    "+++ exited with 0 +++",
+]
+
+
+@pytest.mark.parametrize("remark", ["strace: ", "/usr/bin/strace: ", "./strace: ", "", None])
+def test_threads_on_standard_error(tmp_path: Path, remark: str | None) -> None:
+    made = [line.replace("{remark}", remark or "strace: ") for line in ON_STDERR]
+    if remark is None:  # as -q has it
+        made = [re.sub("strace: Process .* attached", "", line) for line in ON_STDERR]
+        made = [re.sub("{remark}.*", "", line) for line in made]
+        made = [
+            line + following if following.startswith(" ") else line
+            for line, following in zip(made, [*made[1:], ""], strict=True)
+            if not line.startswith(" ")
+        ]
+    made = "\n".join(made).split("\n")
+    found = read(tmp_path, made)
+    assert not found.damaged, found.damage
+    assert not found.unfinished
+    names = {tid: [call.name for call in thread.calls] for tid, thread in found.threads.items()}
+    assert names[77] == ["openat", "clone3", "close", "clone", "wait4", "getppid"]
+    assert (names[78][:1], names[79]) == (["rseq"], ["getpid"]) and len(names) == 3
+    assert found.threads[77].calls[1].ret == 78
+    parents = [(found.threads[tid].parent, found.threads[tid].process) for tid in (78, 79)]
+    assert parents == [(77, 77), (77, 79)]
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.parametrize("options", ["-f", "-f -q", "-f -qq", "-f -ttt -T", "-f -r -i", "-f -k"])
+def test_strace_on_standard_error(tmp_path: Path, options: str) -> None:
+    """Children come and go; the shell's lines have its number now and then."""
+    for i in range(4):
+        (tmp_path / f"f{i}").write_text("text\n")
+    trace = tmp_path / "trace"
+    script = "for i in 0 1 2 3; do /bin/cat f$i >/dev/null; done; read a <f0; /bin/true & wait"
+    with trace.open("w") as out:
+        subprocess.run(
+            ["strace", *options.split(), "sh", "-c", script], cwd=tmp_path, stderr=out, check=True
+        )
+    if "is not supported by this build" in trace.read_text():
+        pytest.skip("strace -k is not built in here")
+    found = reader.read([trace])
+    assert not found.damaged, found.damage
+    made = [[call.name for call in thread.calls] for thread in found.threads.values()]
+    assert len(made) == 6 and sum("wait4" in calls for calls in made) == 1
+    assert sum(calls.count("execve") for calls in made) == 6
+
+
 def test_children_in_another_namespace(tmp_path: Path) -> None:
     found = read(
         tmp_path,
@@ -285,6 +353,50 @@ def test_audit_in_either_order(tmp_path: Path) -> None:
         assert not found.damaged, found.damage
         paths = [call.args.split('"')[1] for call in found.threads[77].calls]
         assert paths == [f"/d/{i}" for i in range(5)]
+
+
+# What ausearch 4.0 and 4.1 print by -i for records as above: names for numbers, no quotes.
+INTERPRETED = [
+    "----",
+    "type=PROCTITLE msg=audit(11/14/23 22:13:20.{i:03}:{i}) : proctitle=crawl ",
+    "type=PATH msg=audit(11/14/23 22:13:20.{i:03}:{i}) : item=0 name=/d/a b inode={i} inode=5"
+    " dev=08:01 mode=file,644 ouid=root ogid=root rdev=00:00 nametype=NORMAL ",
+    "type=SYSCALL msg=audit(11/14/23 22:13:20.{i:03}:{i}) : arch=x86_64 syscall=openat"
+    " success=yes exit=3 a0=AT_FDCWD a1=0x5500 a2=O_RDONLY|O_CREAT a3=0644 items=1 ppid=1 pid=77"
+    " auid=root uid=root gid=root tty=pts0 ses=1 comm=cafe 1 exe=/usr/bin/crawl key=(null) ",
+    "----",
+    "type=SYSCALL msg=audit(11/14/23 22:13:20.{i:03}:1{i}) : arch=x86_64 syscall=read success=no"
+    " exit=EISDIR(Is a directory) a0=0x3 a1=0x7ffc1000 a2=0x200 a3=0x0 items=0 ppid=1 pid=77"
+    " comm=cafe 1 exe=/usr/bin/crawl key=(null) ",
+    "----",
+    "type=SYSCALL msg=audit(11/14/23 22:13:20.{i:03}:2{i}) : arch=x86_64 syscall=socket success=yes"
+    " exit=4 a0=inet a1=SOCK_DGRAM a2=ip a3=unknown-flag(0x21) items=0 ppid=1 pid=77 comm=cafe 1"
+    " exe=/usr/bin/crawl key=(null) ",
+]
+
+
+def test_audit_interpreted(tmp_path: Path) -> None:
+    found = read(tmp_path, [line.format(i=i) for i in range(3) for line in INTERPRETED])
+    assert not found.damaged, found.damage
+    thread = found.threads[77]
+    assert thread.command == "cafe 1"
+    first, second, third = thread.calls[3:6]
+    assert first.args == 'AT_FDCWD, "/d/a b inode=1", O_RDONLY|O_CREAT, 0644'
+    assert (first.ret, first.start) == (3, 22 * 3600 + 13 * 60 + 20.001)
+    assert (second.ret, second.error, second.args) == (-1, "EISDIR", "3, 0x7ffc1000, 512")
+    assert (third.ret, third.args) == (4, "AF_INET, SOCK_DGRAM, IPPROTO_IP")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NODE,EVENT,DATE,TIME,SERIAL_NUM,EVENT_KIND,SESSION,SUBJ_PRIME,SUBJ_SEC,ACTION,RESULT",
+        "At 22:13:20 11/14/23 root successfully opened-file /d/0 using /usr/bin/crawl",
+    ],
+)
+def test_audit_without_arguments_is_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(ConsolidateError, match="ausearch --raw"):
+        read(tmp_path, [line])
 
 
 def test_audit_passes_over_what_is_no_call(tmp_path: Path) -> None:
