@@ -21,10 +21,12 @@ override KREL := $(KERNEL)
 KDIR := /lib/modules/$(KERNEL)/build
 else
 # A default kernel, and all that tools/deps installs for it: make makes this file first,
-# and starts again with it.  These goals do without, those of the module need neither
-# QEMU nor Python's packages, and the demo has fewer than the tests.
-LIGHT := clean help help-all lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
-	install install-% uninstall uninstall-% dist deb test-deb
+# and starts again with it.  These goals do without, and the first of them without a
+# compiler; those of the module need neither QEMU nor Python's packages, and the demo has
+# fewer than the tests.
+PLAIN := clean help help-all install install-% uninstall uninstall-%
+LIGHT := $(PLAIN) lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
+	dist deb test-deb
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 ifneq ($(filter-out all module module-deb demo demo-%,$(HEAVY)),)
 include $(BUILD)/config.mk
@@ -32,6 +34,8 @@ else ifneq ($(filter demo demo-%,$(HEAVY)),)
 include $(BUILD)/config-demo.mk
 else ifneq ($(HEAVY),)
 include $(BUILD)/config-module.mk
+else ifneq ($(filter-out $(PLAIN),$(MAKECMDGOALS)),)
+include $(BUILD)/deps/build$(if $(filter consolidate%,$(MAKECMDGOALS)),+consolidate).ready
 endif
 KREL ?= $(DEFAULT_KREL)
 ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
@@ -48,12 +52,12 @@ KMODULE_LUAJIT := $(KOUT)/syscript_luajit.ko
 
 MATRIX := 6.1 6.12 newest
 
-# What a rule needs of this machine, order only: a group of tools/deps.
+# What a rule needs of this machine, order only: a group of tools/deps, or GROUP+GROUP.
 DEPS_READY := $(BUILD)/deps/%.ready
 PINNED := requirements.txt vm/requirements.txt third_party/Cargo.lock
 $(DEPS_READY): tools/deps $(PINNED)
-	$(Q)tools/deps $*
-	@touch $@
+	$(Q)tools/deps $(subst +, ,$*)
+	@mkdir -p $(@D) && touch $@
 .PRECIOUS: $(DEPS_READY)
 
 # The foreign sources: fetched, or those that a release has with it.

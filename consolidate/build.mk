@@ -19,7 +19,7 @@ $(CONSOLIDATE): consolidate/build.mk | $(BUILD)/deps/consolidate.ready
 	$(Q)chmod 0755 $@
 
 # Audit records identify calls by number.
-$(CALL_NUMBERS): core/syscalls_nr.h consolidate/build.mk | $(BUILD)/deps/build.ready
+$(CALL_NUMBERS): core/syscalls_nr.h consolidate/build.mk
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -E -dM -include $< -x c /dev/null | \

@@ -50,8 +50,7 @@ $(BUILD)/include/syscript_sockets.h: lib/syscript_sockets.h
 $(BUILD)/include/syscript_queue.h: lib/syscript_queue.h
 $(BUILD)/include/syscript_programs.h: lib/syscript_programs.h
 $(UAPI:include/uapi/%=$(BUILD)/include/linux/%): $(BUILD)/include/linux/%: include/uapi/%
-# Every compilation depends on these headers, so the compiler is installed before them.
-$(LIB_HEADERS): | $(BUILD)/deps/build.ready
+$(LIB_HEADERS):
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 

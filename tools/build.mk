@@ -3,7 +3,7 @@
 
 HOSTCC ?= cc
 
-$(BUILD)/gen/constants.inc: tools/gen-constants | $(BUILD)/deps/build.ready
+$(BUILD)/gen/constants.inc: tools/gen-constants
 	$(call say,GEN)
 	$(Q)$< --cc '$(HOSTCC)' -o $@
 
