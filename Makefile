@@ -26,7 +26,7 @@ else
 # fewer than the tests.
 PLAIN := clean help help-all install install-% uninstall uninstall-%
 LIGHT := $(PLAIN) lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
-	dist deb test-deb
+	dist deb test-deb test-newcomer
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 ifneq ($(filter-out all module module-deb demo demo-%,$(HEAVY)),)
 include $(BUILD)/config.mk
@@ -140,6 +140,7 @@ deps: $(BUILD)/config.mk
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-attack    attacks that take minutes each, of accounts on others among them
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
+##test-newcomer  README's first quarter of an hour in bare Debians, timed (as root)
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-cpio      compare Debian's cpio with compounds and without; test-busybox
 ##test-lua-runtime Lua in the confined engine: tests, attacks, and PUC's tests for 5.1

@@ -195,6 +195,15 @@ test-deploy: all $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload
 	tests/deploy/root $(abspath $(DEPLOY))
 	vm/guest -k $(KREL) -m --memory 3G -- $(PYTEST) tests/deploy $(PYTEST_ARGS)
 
+# README's first commands and the tutorial, typed in bare Debians by an ordinary user, with a
+# terminal and without, and in a release; prints the minutes of each step.
+# NEWCOMER_ARGS='--way log --until "make demo"' for a part.
+NEWCOMER_ARGS ?=
+.PHONY: test-newcomer
+test-newcomer: dist
+	tools/deps deploy
+	tests/newcomer.py --release $(BUILD)/syscript-$(LIB_VERSION).tar.xz $(NEWCOMER_ARGS)
+
 # Seconds during which filters, threads and descriptors change under running scripts.
 STORM_TIME ?= 300
 .PHONY: test-storm

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from documents import blocks, put_files
 
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-FILE = re.compile(r"^(?:-- |/\* )(?:cc )?(\w+\.(?:lua|c))\b")
 # Commands of the README that need a machine of their own, and the tests that run them.
 ELSEWHERE = {
-    "sudo apt-get install git make": "tests run where these are",
-    "git clone ADDRESS": "an address of its own",
-    "cd syscript": "tests run there",
-    "make demo": "make bench-memcached, in short; needs minutes and a guest",
+    "sudo apt-get install git make": "make test-newcomer",
+    "git clone ADDRESS": "make test-newcomer",
+    "cd syscript": "make test-newcomer",
+    "make demo": "make test-newcomer",
     "make test": "this is a part of it",
     "sudo make install": "make test-deb",
     "sudo apt-get install dkms linux-headers-amd64": "make test-deb",
@@ -34,10 +33,6 @@ ELSEWHERE = {
 }
 
 
-def blocks(document: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(document.read_text())
-
-
 def shell(script: str, place: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(place / "cache"), **more}
     environment.pop("MAKEFLAGS", None)
@@ -49,14 +44,6 @@ def shell(script: str, place: Path, **more: str) -> subprocess.CompletedProcess[
         text=True,
         timeout=600,
     )
-
-
-def put_files(document: Path, place: Path) -> None:
-    """Writes the document's files, each named in its first line."""
-    for kind, text in blocks(document):
-        named = FILE.match(text)
-        if kind in ("c", "lua") and named:
-            (place / named[1]).write_text(text)
 
 
 def test_tutorial(tmp_path: Path) -> None:
