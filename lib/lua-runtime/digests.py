@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Append to Lua's image the digests that the module knows it by.
+"""Append to Lua's image the digests by which the module knows it.
 
   digests.py IMAGE
 
-Programs name the runtime by the digest of the image that they would register: at its
-place, for arenas of one size.  To compute it takes longer than to register a script, so
-it is part of the file: struct lua_digests, lib/lua_image.h.  The module computes the
-digest of what root registers itself.
+Programs name the runtime by the digest of the image that they would register: relocated to
+its place, for arenas of one size.  Computing it takes longer than registering a script, so
+the file contains the digests: struct lua_digests, lib/lua_image.h.  The module itself
+computes the digest of an image that root registers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INSN, IMM = 8, 4
 
 
 def place_image(file: bytes) -> tuple[bytearray, int]:
-    """The image for data at the first place in an arena, and that place (lib/lua_host.c)."""
+    """The image relocated for data at LUA_DATA_OFFSET (lib/lua_base.h), and that offset."""
     _, _, at, size, _, _, _, align, _, _, relocs_at, relocs = FILE.unpack_from(file)
     offset = -(-PAGE // align) * align
     image = bytearray(file[at : at + size])

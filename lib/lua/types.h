@@ -36,7 +36,7 @@ struct fact {
  * @target:  for each instruction: a jump may lead to it
  * @args:    facts about the @nargs arguments of the call for which the function is inlined; NULL:
  *           any call
- * The rest is of types_infer().
+ * The other fields are private to types_infer().
  */
 struct types {
 	const struct runtime *runtime;

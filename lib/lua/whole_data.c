@@ -198,9 +198,7 @@ uint32_t table_place(struct function *f, struct value table, uint32_t *keys)
 	return place(f, table.bits, &is, sizeof(is));
 }
 
-/*
- * -- Other tables: constant ones, and arrays ----------------------------------------------------
- */
+/* -- Constant tables, and arrays ------------------------------------------------------------- */
 
 struct pair {
 	int64_t key, value;
