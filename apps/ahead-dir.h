@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later OR MIT */
 /*
- * For programs that read directories and look at each entry: directories are read with
- * the attributes of their entries (libsyscript).  Included by one file of a program,
- * which says before whether it wants that, and which attributes it needs:
+ * For programs that read directories and get each entry's attributes: directories are read together
+ * with the attributes (libsyscript). Included by one file of a program, which first defines whether
+ * it wants that, and which attributes it needs:
  *
  *   static bool ahead_wanted (void);
  *   static unsigned int ahead_mask (void);
  *
- * Where an entry has an error the program makes its own calls.
+ * For an entry with an error the program makes its own calls.
  */
 #include "ahead.h"
 
@@ -24,8 +24,8 @@
 
 typedef ssize_t ahead_readdirplus (int, void *, size_t, unsigned int, unsigned int, int *);
 
-/* ENTRY is the one that is returned as DIRENT, if it came with attributes; what is in
-   ROOM was read at READ_AT.  */
+/* ENTRY is the current entry, returned as DIRENT, if it has attributes; ROOM was filled at
+   READ_AT.  */
 static struct
 {
   size_t seen;
@@ -52,7 +52,7 @@ ahead_load (void)
   return !ahead.unable;
 }
 
-/* From where readdir() has come to in DIRP.  */
+/* Reads on from readdir()'s position in DIRP.  */
 static bool
 ahead_begin (DIR *dirp)
 {
@@ -66,14 +66,14 @@ ahead_begin (DIR *dirp)
       ahead.unable = true;
       return false;
     }
-  /* Forgets what was read after it.  */
+  /* Forgets entries that were read after it.  */
   seekdir (dirp, at);
   ahead.directory = dirp;
   ahead.at = ahead.end = 0;
   return true;
 }
 
-/* Returns false if readdir() has to go on, which it can: the directory's position is the
+/* Returns false if readdir() must continue, which works because the directory's position is the
    descriptor's.  */
 static bool
 ahead_fill (DIR *dirp)
@@ -93,7 +93,7 @@ ahead_fill (DIR *dirp)
   return true;
 }
 
-/* As readdir (DIRP), which is read to its end.  */
+/* Like readdir (DIRP), for a directory that is read to its end.  */
 static struct dirent *
 ahead_readdir (DIR *dirp)
 {
@@ -103,7 +103,7 @@ ahead_readdir (DIR *dirp)
       || (ahead.directory != dirp && !ahead_begin (dirp))
       || (ahead.at == ahead.end && !ahead_fill (dirp)))
     {
-      /* What the library left there is no error of the directory.  */
+      /* An errno left by the library is not an error of the directory.  */
       errno = 0;
       return readdir (dirp);
     }
@@ -118,7 +118,7 @@ ahead_readdir (DIR *dirp)
   return ahead_to_dirent (&ahead.dirent, ahead.entry);
 }
 
-/* Are the entry's attributes known?  Then they are put in ST.  */
+/* If the entry's attributes are known, stores them in ST.  */
 static bool
 ahead_knows (struct stat *st)
 {

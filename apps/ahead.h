@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later OR MIT */
 /*
- * For programs that look at many files: libsyscript's functions, loaded when a program
- * has seen many files and scripts run in the kernel.  Else nothing changes.
+ * For programs that get attributes of many files: libsyscript's functions, loaded once a program
+ * has seen many files, if scripts run in the kernel. Otherwise nothing changes.
  */
 #ifndef AHEAD_H
 #define AHEAD_H
@@ -28,19 +28,19 @@
 # include <syscript_files.h>
 # include <unistd.h>
 
-/* Bytes of a directory's entries; descriptors that have to be free for the library and, now
-   and then, for the program.  */
+/* Bytes of a directory's entries; descriptors that must be free for the library and, now and then,
+   for the program.  */
 enum { AHEAD_ROOM = 1 << 16, AHEAD_SPARE = 32 };
 
-/* Loading the library and its first batch take so many instructions (bench/everyone.py), a
-   file in a batch that many less.  The library is loaded where the files that are known to
-   come pay for it; or after so many files that it takes no more than 3 % of what they have
-   taken, each AHEAD_FILE, which the program says: whatever comes then.  */
+/* Instructions to load the library and run its first batch (bench/everyone.py), and instructions
+   that each file in a batch saves. The library is loaded if the files known to come pay for it; or
+   after so many files (of AHEAD_FILE instructions each, defined by the program) that loading costs
+   at most 3 % of their total, whatever comes then.  */
 enum { AHEAD_COST = 800000, AHEAD_SAVED = 900, AHEAD_KNOWN = AHEAD_COST / AHEAD_SAVED };
 # define AHEAD_AFTER ((size_t) (AHEAD_COST / 3 * 100 / (AHEAD_FILE)))
 
 # define AHEAD_LIBRARY "libsyscript.so.0"
-/* Where it is installed; apps/build.mk says.  */
+/* Where the library is installed; set by apps/build.mk.  */
 # ifndef AHEAD_LIBDIR
 #  define AHEAD_LIBDIR "/usr/local/lib"
 # endif
@@ -48,8 +48,8 @@ enum { AHEAD_COST = 800000, AHEAD_SAVED = 900, AHEAD_KNOWN = AHEAD_COST / AHEAD_
 /* The kernel's STATX_BASIC_STATS. */
 enum { AHEAD_MASK = 0x7ff };
 
-/* SYSCRIPT_AHEAD=always in the environment, for tests: with few files, and where scripts run
-   in the process.  */
+/* SYSCRIPT_AHEAD=always in the environment, for tests: also with few files, and if scripts run in
+   the process.  */
 static inline bool
 ahead_always (void)
 {
@@ -62,13 +62,13 @@ ahead_always (void)
   return wished;
 }
 
-/* The library, once it is in use; and that it is not to be used any more.  */
+/* The library, once it is in use; and whether it must not be used any more.  */
 static void *ahead_loaded;
 static bool ahead_over;
 
-/* The library in DIR, an absolute name of LEN bytes, if it is the user's or root's and
-   no other user may write it: by now, the current directory may be anybody's.  What was
-   looked at is what is loaded.  */
+/* The library in DIR, an absolute name of LEN bytes, if it belongs to the user or root and no
+   other user may write it: by now the current directory may belong to any user. The file that was
+   checked is the one loaded.  */
 static inline void *
 ahead_load_from (char const *dir, size_t len)
 {
@@ -92,7 +92,7 @@ ahead_load_from (char const *dir, size_t len)
   return library;
 }
 
-/* As the loader looks for it, but in no directory that depends on the current one.  */
+/* Searches like the loader, except in directories relative to the current one.  */
 static inline void *
 ahead_load_library (void)
 {
@@ -127,7 +127,7 @@ ahead_library (void)
   return library;
 }
 
-/* Descriptors of the library are the program's: where few are left, all are.  */
+/* Frees the library's descriptors for the program when few are left.  */
 static inline void
 ahead_end (void)
 {
@@ -141,7 +141,7 @@ ahead_end (void)
   errno = saved_errno;
 }
 
-/* After a call that failed: shall it be made again, with some descriptors more?  */
+/* After a failed call: should it be repeated, with more descriptors free?  */
 static inline bool
 ahead_makes_room (void)
 {
@@ -151,7 +151,7 @@ ahead_makes_room (void)
   return true;
 }
 
-/* May the library be used, if FD is the lowest descriptor that was free?  */
+/* May the library be used, if FD was the lowest free descriptor?  */
 static inline bool
 ahead_may_use (int fd)
 {
@@ -184,8 +184,8 @@ ahead_to_stat (struct stat *st, struct syscript_stat const *found)
   st->st_ctim.tv_nsec = found->ctime.tv_nsec;
 }
 
-/* What readdir() returns.  The name may be longer than d_name: some file systems have names
-   of 255 characters (vfat), or 1,024 bytes (FUSE); but it was in a room of AHEAD_ROOM.  */
+/* The entry that readdir() returns. The name may be longer than d_name: some file systems have
+   names of 255 characters (vfat), or 1,024 bytes (FUSE); but it fitted into AHEAD_ROOM.  */
 union ahead_dirent
 {
   struct dirent dirent;

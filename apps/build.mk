@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Debian's programs, with compounds and as they are: $(BUILD)/cpio/cpio, $(BUILD)/cpio/plain.
-# Of each, apps/NAME/build builds NAME in a directory of sources, again after patches.
+# Debian's programs, plain and with compounds: $(BUILD)/cpio/cpio, $(BUILD)/cpio/plain. For each,
+# apps/NAME/build builds NAME in a directory of sources, and may be repeated after patches.
 
 COMPOUND_APPS := busybox cpio
 
@@ -14,7 +14,7 @@ $(BUILD)/apt/$(1).orig.tar.bz2: apps/source.py
 	$$(call say,FETCH)
 	$$(Q)$$< $(1) $$@
 
-# One compiler for both: what is not marked it compiles as ever.
+# One compiler for both: without marks it compiles as usual.
 $(BUILD)/$(1)/plain: $(BUILD)/apt/$(1).orig.tar.bz2 apps/$(1)/build | $(BUILD)/cosy-cc
 	$$(call say,MAKE)
 	$$(Q)tools/deps bzip2
@@ -48,8 +48,8 @@ WALK_NAMES := $(foreach package,$(WALK_PACKAGES),$(firstword $(subst :, ,$(packa
 .PHONY: walks test-walks test-walks-guest test-walks-suites
 walks: $(WALK_NAMES:%=$(WALKS)/%-plain.done) $(WALK_NAMES:%=$(WALKS)/%-ahead.done)
 
-# Of a package, its folder, its compression, and a way: what it is built from, and with:
-# the headers, and where the library is installed.
+# For a package: its folder, its compression, and a variant; its sources, the library's headers, and
+# where the library is installed.
 define walk_way
 $(WALKS)/$(1)-$(4).done: $(BUILD)/apt/$(1).orig.tar.$(3) $(5)
 	$$(call say,MAKE,$(WALKS)/$(1)-$(4))
@@ -75,18 +75,18 @@ endef
 $(foreach package,$(WALK_PACKAGES),\
 	$(eval $(call walk_package,$(word 1,$(subst :, ,$(package))),$(word 2,$(subst :, ,$(package))),$(word 3,$(subst :, ,$(package))))))
 
-# They do what they do without, also while files change.
+# They behave like the plain ones, also while files change.
 WALK_TESTS := tests/apps/test_walks.py tests/apps/test_ahead.py
 test-walks: walks $(BUILD)/libsyscript.so
 	$(PYTEST) $(WALK_TESTS) $(PYTEST_ARGS)
 
-# By scripts in the kernel, all that need the library.  A guest's memory has no room for the
+# With scripts in the kernel, all tests that need the library. A guest's memory cannot hold the
 # trees of all tests.
 test-walks-guest: walks $(BUILD)/libsyscript.so module
 	vm/guest -m -k $(KREL) -- $(PYTEST) -o tmp_path_retention_policy=failed -k "not missing" \
 		$(WALK_TESTS) $(PYTEST_ARGS)
 
-# The programs' own tests, of what is patched, without and with the patches.
+# The programs' own tests of the patched parts, without and with the patches.
 test-walks-suites: walks $(BUILD)/libsyscript.so
 	tools/deps suites
 	apps/suites $(WALK_NAMES)
@@ -116,8 +116,7 @@ $(NSD_WAYS:%=$(NSD)/%.done): $(NSD)/%.done: $(BUILD)/apt/nsd.orig.tar.gz apps/ns
 	$(if $(dry),,+)$(Q)$(call quiet,nsd $*) apps/nsd/build nsd $(NSD)/$*-source $(NSD)/$* $(NSD_ROOT)
 	@touch $@
 
-# As Debian's newest suite has built it, with AF_XDP; its source is not to be had from
-# every mirror.
+# As built in Debian's newest suite, with AF_XDP; not every mirror has its source.
 nsd-newest: $(NSD)/newest.done
 $(NSD)/newest.done: apps/built.py vm/kernels.py
 	$(call say,FETCH)
@@ -130,6 +129,6 @@ test-nsd: nsd module $(BUILD)/syscript
 	vm/guest -m -k $(KREL) -- $(PYTEST) tests/apps/test_nsd.py tests/apps/test_nsd_attack.py \
 		$(PYTEST_ARGS)
 
-# NSD's own tests, without and with the patch: TPKG is the directory of them, of its repository.
+# NSD's own tests, without and with the patch: TPKG is the test directory of NSD's repository.
 test-nsd-suite: nsd
 	apps/nsd/suite $(TPKG)

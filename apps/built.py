@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Fetch a program as Debian's newest suite has built it, with the libraries that it needs.
+"""Fetch a program as built in Debian's newest suite, with the libraries that it needs.
 
-For rivals that no older suite has.  They are of that suite's day: the version is written
-next to the program, for whoever compares.
+For rivals that no older suite has. Their version changes with the suite: it is written next to the
+program, for comparisons.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Program(NamedTuple):
     libraries: list[str]
 
 
-# By package; of libraries only the first, others follow.
+# By package; only the first library, its dependencies follow.
 PROGRAMS = {
     "nsd": Program(
         "usr/sbin/nsd",
@@ -45,9 +45,9 @@ PROGRAMS = {
 
 
 def fetch(package: str, out: Path) -> None:
-    """Unpack it at a place, where it runs from, with that suite's C library."""
+    """Unpack it at the place where it runs, with that suite's C library."""
     suite = kernels.Suite(kernels.SUITES["newest"])
-    # Lists of some time ago may name a revision that is gone.
+    # Old package lists may name a revision that is gone.
     (suite.state / "updated").unlink(missing_ok=True)
     suite.state.mkdir(parents=True, exist_ok=True)
     suite.update()

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fetch a program's source package from the mirror that this machine's apt uses.
 
-The machine need not have source packages enabled: apt looks through a view of
-its own, as for kernels.  The upstream archive is pinned by its checksum and is
-all that is used, so a security update of the package changes nothing here: of
-several versions the one that has that archive is fetched.
+The machine need not have source packages enabled: apt uses a private configuration, as for kernels.
+Only the upstream archive is used, pinned by its checksum, so a security update of the package
+changes nothing: of several versions the one with that archive is fetched.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ PINNED = {
         "findutils_4.9.0.orig.tar.xz",
         "a2bfb8c09d436770edc59f50fa483e785b161a3b7b9d547573cb08065fd462fe",
     ),
-    # It has a copy of PUC's tests for Lua 5.1.
+    # It contains a copy of PUC's tests for Lua 5.1.
     "golang-github-yuin-gopher-lua": Archive(
         "golang-github-yuin-gopher-lua_0.0~git20170915.0.eb1c729.orig.tar.xz",
         "4930565f2f9596a0a47bc84b8c4c535655e8c3206b0d8dd8d2728803dab996e7",
@@ -87,7 +86,7 @@ class Sources(kernels.Suite):
         return "".join("deb-src" + line.removeprefix("deb") for line in lines)
 
     def version_with(self, package: str, name: str) -> str:
-        """The version of a package that consists of the file of this name."""
+        """The version of a package that contains a file of this name."""
         shown = kernels.run("apt-cache", *self.options(), "showsrc", package)
         for paragraph in shown.split("\n\n"):
             version = re.search(r"^Version: (.*)$", paragraph, re.MULTILINE)
@@ -97,7 +96,7 @@ class Sources(kernels.Suite):
 
     def download(self, package: str, name: str, directory: Path) -> None:
         """Download a source package's upstream archive, its signature checked by apt."""
-        # Lists of some time ago may name a revision that is gone.
+        # Old package lists may name a revision that is gone.
         (self.state / "updated").unlink(missing_ok=True)
         self.update()
         directory.mkdir(parents=True)
@@ -111,7 +110,7 @@ def say(text: str) -> None:
 
 
 def fetch(package: str, archive: Path) -> None:
-    """Put the pinned archive where it is asked for; one at a time, as apt's lists are shared."""
+    """Put the pinned archive at its place; one at a time, as apt's lists are shared."""
     suite = Sources(PINNED[package].suite)
     suite.state.mkdir(parents=True, exist_ok=True)
     with (suite.state / "lock").open("w") as lock:
@@ -140,7 +139,7 @@ def fetch_from(suite: Sources, package: str, archive: Path) -> None:
         )
     archive.parent.mkdir(parents=True, exist_ok=True)
     found.replace(archive)
-    # Apt gives it the mirror's date, with which it would be fetched again each time.
+    # apt sets the mirror's date, which would make it be fetched again each time.
     archive.touch()
 
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later OR MIT */
 /*
- * For gnulib's fts.c: a directory is read with its entries' attributes, and where they
- * were not, or may have changed since, many files are looked up at once: each with one
- * mode switch (libsyscript).
+ * For gnulib's fts.c: a directory is read together with its entries' attributes; if they are
+ * missing, or may have changed since, many files are looked up at once. Either takes one mode
+ * switch (libsyscript).
  *
- * A program sees what it saw before, but for attributes that are changed between
- * reading a directory and coming to the file, as in a walk with a comparison function.
- * So a program asks for it (FTS_AHEAD), if it looks at every file, and what it does to one
- * changes nothing that it asks of the next.  With FTS_NOSTAT it gets attributes where they
- * are there.  After a second in other directories, attributes are looked up
- * anew.  Those of directories are never used: fts_read() compares them with
- * what it finds inside; nor those of files with several names, which may change under
- * another.  What fails is looked at again when its turn comes, and gives its error then.
+ * A program sees the same as before, except for attributes that change between reading a directory
+ * and reaching the file, as in a walk with a comparison function. So a program must request it
+ * (FTS_AHEAD), if it uses every file and its work on one file does not change the attributes of the
+ * next. With FTS_NOSTAT it gets attributes if they are available. After a second in other
+ * directories, attributes are looked up again. Attributes of directories are never used, because
+ * fts_read() compares them with those found inside; nor those of files with several names, which
+ * may change through another name. A failed lookup is repeated when the file's turn comes, and
+ * reports its error then.
  *
- * Without the library, or the module, nothing changes; nor in a walk of few files, for
- * which loading the library would take more than it saves.
+ * Without the library, or the module, nothing changes; nor in a walk of few files, where loading
+ * the library would cost more than it saves.
  */
-/* Instructions of an entry's share of getdents64(), and of fstatat().  */
+/* Instructions of fstatat(), and of an entry's share of getdents64().  */
 #define AHEAD_FILE 4000
 
 #include "ahead.h"
@@ -36,7 +36,7 @@ free_ahead (FTS *sp)
   (void) sp;
 }
 
-/* An entry of a directory: what of struct dirent fts_build() wants, and no more.  */
+/* A directory's entry: only the part of struct dirent that fts_build() needs.  */
 # define ahead_readdir(sp, dir, names_only) readdir ((dir)->fts_dirp)
 # define ahead_begin(sp) ((void) 0)
 # define ahead_age(sp) ((void) 0)
@@ -50,16 +50,16 @@ free_ahead (FTS *sp)
 # include <stdint.h>
 # include <time.h>
 
-/* Files of a batch.  */
+/* Files per batch.  */
 enum { AHEAD_MOST = 256 };
 
-/* Nanoseconds after which attributes are looked up anew.  */
+/* Nanoseconds after which attributes are looked up again.  */
 enum { AHEAD_AGE = 1000000000 };
 
-/* Bytes of an entry that is used again, which has a name of less than 32.  */
+/* Bytes of a reusable entry, whose name is shorter than 32.  */
 enum { AHEAD_ENTRY = FLEXSIZEOF (FTSENT, fts_name, 32) };
 
-/* FTSENT.fts_known: the turn in which its attributes were read, or 0, or this.  */
+/* FTSENT.fts_known: the turn in which its attributes were read, 0, or this value.  */
 enum { SEVERAL_NAMES = -1 };
 
 typedef int stat_many_fn (int, struct syscript_file *, size_t, unsigned int, int);
@@ -69,7 +69,7 @@ typedef ssize_t readdirplus_fn (int, void *, size_t, unsigned int, unsigned int,
 static stat_many_fn *stat_many;
 static readdirplus_fn *readdirplus;
 
-/* ENTRY of a directory is returned as DIRENT.  Attributes are of TURN, which BEGAN then.
+/* The directory's ENTRY is returned as DIRENT. Attributes were read in TURN, which began at BEGAN.
    SPARE entries of AHEAD_ENTRY bytes are linked by fts_link.  */
 struct ahead
 {
@@ -100,7 +100,7 @@ find_library (void)
 
 static bool many_follow (FTS *, FTSENT const *);
 
-/* Does looking ahead pay in this walk, which has come to P or, with NULL, to a directory?  */
+/* Does reading ahead pay in this walk, which has reached P or, if NULL, a directory?  */
 static bool
 pays_ahead (FTS *sp, FTSENT const *p)
 {
@@ -109,8 +109,7 @@ pays_ahead (FTS *sp, FTSENT const *p)
               || ahead_always ()));
 }
 
-/* Loads the library, at first.  Returns false if it cannot be used; nor is it after it has
-   failed.  */
+/* Loads the library at first use. Returns false if it cannot be used, also after a failure.  */
 static bool
 looks_ahead (FTS *sp)
 {
@@ -136,7 +135,7 @@ looks_ahead (FTS *sp)
 
 /* -- Reading directories --------------------------------------------------- */
 
-/* Are there entries that were read and not returned?  */
+/* Are there entries that were read but not yet returned?  */
 static bool
 ahead_more (FTS *sp)
 {
@@ -151,7 +150,7 @@ ahead_begin (FTS *sp)
     sp->fts_ahead->at = sp->fts_ahead->end = 0;
 }
 
-/* A directory was gone through: what was read before it may be of some time ago.  */
+/* A directory was walked: attributes read before it may be old.  */
 static void
 ahead_age (FTS *sp)
 {
@@ -168,9 +167,8 @@ ahead_age (FTS *sp)
     }
 }
 
-/* May files in DIR, which is open as FD, be looked at some time before their turn?  Those
-   who act on what they see (FTS_AHEAD_OWN) may not do so where others can meanwhile put
-   links to something else in the files' place.  */
+/* May attributes of files in DIR, which is open as FD, be read before their turn? Not for programs
+   that act on them (FTS_AHEAD_OWN), if other users can meanwhile replace the files by links.  */
 static bool
 may_look (FTS const *sp, FTSENT *dir, int fd)
 {
@@ -183,8 +181,8 @@ may_look (FTS const *sp, FTSENT *dir, int fd)
   return dir->fts_flags & FTS_OWN;
 }
 
-/* The next entries of DIR, with attributes or without.  Returns false if readdir() has
-   to go on, which it can: the directory's position is the descriptor's.  */
+/* Reads the next entries of DIR, with attributes or without. Returns false if readdir() must
+   continue, which works because the directory's position is the descriptor's.  */
 static bool
 read_ahead (FTS *sp, FTSENT *dir, bool names_only)
 {
@@ -205,8 +203,8 @@ read_ahead (FTS *sp, FTSENT *dir, bool names_only)
   return true;
 }
 
-/* As readdir (DIR->fts_dirp), but for "." and "..", which may be left out.  At the end
-   errno says whether there was an error: what the library left there is none.  */
+/* Like readdir (DIR->fts_dirp), but may skip "." and "..". At the end errno says whether there was
+   an error; the library's errno does not count.  */
 static struct dirent *
 ahead_readdir (FTS *sp, FTSENT *dir, bool names_only)
 {
@@ -231,7 +229,7 @@ ahead_readdir (FTS *sp, FTSENT *dir, bool names_only)
 
 static void keep (FTS *, FTSENT *, struct syscript_stat const *);
 
-/* P is the entry that was read last.  */
+/* P is the entry read last.  */
 static void
 ahead_known (FTS *sp, FTSENT *p)
 {
@@ -252,14 +250,14 @@ is_file_to_stat (FTSENT const *p)
           && (p->fts_instr == 0 || p->fts_instr == FTS_NOINSTR));
 }
 
-/* Are P's attributes those that were read ahead, and not too long ago?  */
+/* Were P's attributes read ahead, and not too long ago?  */
 static bool
 is_known (FTS const *sp, FTSENT const *p)
 {
   return p->fts_known && p->fts_known == sp->fts_ahead->turn;
 }
 
-/* The entries from P on, up to the next directory.  Returns how many.  */
+/* The entries from P up to the next directory. Returns their number.  */
 static size_t
 gather (FTS *sp, FTSENT *p)
 {
@@ -278,7 +276,7 @@ gather (FTS *sp, FTSENT *p)
   return n;
 }
 
-/* Takes FOUND as P's attributes, if they may be: see above.  */
+/* Takes FOUND as P's attributes, if that is allowed: see above.  */
 static void
 keep (FTS *sp, FTSENT *p, struct syscript_stat const *found)
 {
@@ -295,8 +293,8 @@ keep (FTS *sp, FTSENT *p, struct syscript_stat const *found)
   p->fts_known = sp->fts_ahead->turn;
 }
 
-/* Are AHEAD_KNOWN files to be looked up from P on?  They are counted once, since files are
-   taken in their order.  */
+/* Are there AHEAD_KNOWN files to look up from P on? They are counted once, because files are
+   processed in order.  */
 static bool
 many_follow (FTS *sp, FTSENT const *p)
 {
@@ -312,7 +310,7 @@ many_follow (FTS *sp, FTSENT const *p)
   return n == AHEAD_KNOWN;
 }
 
-/* Looks up the attributes of P and of what follows it.  */
+/* Looks up the attributes of P and of following entries.  */
 static void
 look_ahead (FTS *sp, FTSENT *p)
 {
@@ -330,8 +328,8 @@ look_ahead (FTS *sp, FTSENT *p)
       keep (sp, ahead->of_file[i], &ahead->stat[i]);
 }
 
-/* The attributes of P, whose turn has come: what fts_stat (SP, P, false) returns, or
-   FTS_NSOK if there are none and FTS_NOSTAT asks for none.  */
+/* The attributes of P, whose turn has come: returns fts_stat (SP, P, false)'s result, or FTS_NSOK
+   if they are unknown and FTS_NOSTAT needs none.  */
 static unsigned short int
 stat_ahead (FTS *sp, FTSENT *p)
 {
@@ -349,8 +347,8 @@ stat_ahead (FTS *sp, FTSENT *p)
 
 /* -- Entries --------------------------------------------------------------- */
 
-/* The entries of a directory are allocated together and freed one by one, which malloc()
-   is slow at: so they are used for those of the next.  */
+/* A directory's entries are allocated together and freed one by one, which is slow with malloc():
+   so they are reused for the next directory.  */
 static FTSENT *
 alloc_entry (FTS *sp, size_t size)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later OR MIT */
 /*
- * For ls: directories are read with the attributes of their entries, and with whether
- * these have an access control list or a label, which saves three calls for most files.
+ * For ls: directories are read together with their entries' attributes, and with the information
+ * whether these have an access control list or a label, which saves three calls for most files.
  *
- * Where an entry has an error, or may have such attributes, ls makes its own calls: see
- * ahead-dir.h.
+ * For an entry with an error, or with such attributes, ls makes its own calls: see ahead-dir.h.
  */
 
-/* Instructions of an entry, at the least, whatever ls prints of it: six calls or one.  */
+/* Minimum of instructions per entry, depending on what ls prints: six calls or one.  */
 #define AHEAD_FILE (format == long_format ? 18000 : 5000)
 
 #include "ahead.h"
@@ -23,7 +22,7 @@
 #  error "libsyscript's headers are too old"
 # endif
 
-/* Does ls look at all files, and not at what links lead to?  */
+/* Does ls get attributes of all files, without following links?  */
 static bool
 ahead_wanted (void)
 {

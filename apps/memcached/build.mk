@@ -35,7 +35,7 @@ $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/e
 
 # -- tests ---------------------------------------------------------------------
 
-# Without frames, for which there is no device: tests/apps makes one.
+# Without the mode frames, for which there is no device: tests/apps creates one.
 MEMCACHED_MODES := off mmsg io_uring syscript syscript_interp syscript_wait
 
 .PHONY: test-memcached test-memcached-suite test-memcached-udp

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A worker's whole round: sends replies, waits for datagrams and for all else that its
--- event loop waits for, and receives datagrams.
+-- A worker's whole round: sends replies, waits for datagrams and the other events of its loop, and
+-- receives datagrams.
 --
 --   sfd      the UDP socket, which is in the epoll instance, too
 --   in_      struct mmsghdr[max], read at the first call with this address only
@@ -19,7 +19,7 @@ local MSG_DONTWAIT = const.MSG_DONTWAIT
 local send, recv, epoll_wait = net.send, net.recv, syscall.epoll_wait
 
 local MOST = 32    -- events
-local TURNS = 4    -- batches that are received before others are asked about
+local TURNS = 4    -- batches received before the loop's other events are checked
 
 local inbox, inbox_addr, inbox_max
 local last, turns = 0, 0
@@ -31,7 +31,7 @@ end
 
 function run(sfd, in_, max, out, n, epfd, events, blocked)
   local sent, ready = 0, 0
-  -- First: should this be an error, nothing has been sent.
+  -- First: if this is an error, nothing has been sent.
   if max > 0 and (in_ ~= inbox_addr or max ~= inbox_max) then
     inbox, inbox_addr, inbox_max = net.messages(in_, max), in_, max
   end
@@ -45,7 +45,7 @@ function run(sfd, in_, max, out, n, epfd, events, blocked)
   if max == 0 or blocked ~= 0 then
     return 0, sent, ready
   end
-  -- After a full batch there are likely to be more.
+  -- After a full batch, more datagrams are likely.
   if epfd >= 0 and (last < max or turns == 0) then
     ready, turns = wait(epfd, events), TURNS
   end

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * For ninja: before it looks at the files of a build one after another, it asks for the
- * times of all of them, many with one mode switch (libsyscript).
+ * For ninja: before it checks the files of a build one after another, it gets the times of all of
+ * them, many with one mode switch (libsyscript).
  *
- * These are the files that it will look at: what the targets are made of by the manifest
- * and the deps log.  Where a file gives another error than that it is missing, ninja looks
- * for itself and tells of it.  Before anything is built, all that was not used is forgotten.
+ * These are the files that it will check: the targets' inputs by the manifest and the deps log. For
+ * an error other than a missing file, ninja makes its own call and reports it. Before anything is
+ * built, unused results are dropped.
  *
  * Without the library, or the module, nothing changes; nor in a build of few files.
  */
@@ -60,7 +60,7 @@ StatAhead::StatAhead(const std::vector<Node*>& targets, DepsLog* deps_log) {
     Add(target);
   for (size_t next = 0; next < nodes_.size(); next++) {
     Edge* edge = nodes_[next]->in_edge();
-    // It is gone into from its first output.
+    // An edge is visited from its first output.
     if (edge && (nodes_[next] == edge->outputs_[0] ||
                  edge->outputs_[0]->ahead() == Node::kNotAhead))
       AddNeeded(edge, deps_log);
@@ -92,11 +92,11 @@ void StatAhead::AddNeeded(Edge* edge, DepsLog* deps_log) {
     Add(deps->nodes[i]);
 }
 
-// The library remembers directories of the last few files.
+// The library remembers the directories of the last few files.
 void StatAhead::Look(StatMany* stat_many) {
   for (size_t first = 0; first < nodes_.size(); first += kAheadMost)
     LookAt(stat_many, &nodes_[first], std::min(kAheadMost, nodes_.size() - first));
-  // Commands that are started have need of the descriptors.
+  // Commands that are started need the descriptors.
   ahead_end();
 }
 

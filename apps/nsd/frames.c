@@ -34,20 +34,20 @@
 #define SO_BINDTOIFINDEX 62
 #endif
 
-#define BATCH		64	/* all that a port has */
-#define PAUSE_MAX	64	/* s, between two tries */
+#define BATCH		64	/* the most that a port takes */
+#define PAUSE_MAX	64	/* s between two attempts */
 #define MEMORY_LIMIT	(1 << 20)
 #define TIME_LIMIT_NS	1000000000
 
 /*
- * A packet that every link carries in one piece.  Frames are sent with the flag that
- * forbids to cut them on the way; longer replies are the stack's.
+ * A packet size that every link carries unfragmented. Frames are sent with the don't-fragment flag;
+ * longer replies go through the stack.
  */
 #define PACKET_MAX	1280
 
-/* As datagrams.lua has it. */
+/* The layout that datagrams.lua uses. */
 struct slot {
-	uint32_t place;		/* the query's, from 1 on; 0: has been given to NSD */
+	uint32_t place;		/* the query's number, from 1; 0: given to NSD */
 	uint32_t len;		/* of the payload */
 	union {
 		unsigned char payload[2040];	/* of a reply */
@@ -80,24 +80,24 @@ extern const char datagrams_lua[], datagrams_lua_end[];
 /* -- The packet socket -------------------------------------------------------- */
 
 /*
- * Only what NSD would get by a UDP socket as well, and answer in the same way, is taken.
- * What is unusual is left to the stack, which knows what to do with it.
+ * Takes only queries that NSD would also get by a UDP socket, and answer in the same way. Unusual
+ * packets are left to the stack, which knows how to handle them.
  */
 
-/* What a frame has at an offset. */
+/* A condition on a field of the frame. */
 struct condition {
 	enum { IS, IS_NOT, IS_BELOW, IS_FROM, IS_LENGTH } test;
 	uint16_t size;		/* BPF_B, BPF_H or BPF_W */
 	uint32_t offset, mask, value;
-	const struct in6_addr *other;	/* IS_NOT: the address there */
+	const struct in6_addr *other;	/* IS_NOT: excluded address */
 };
 
 #define ALL		UINT32_MAX
-#define OWN_MAX		64	/* addresses of this machine */
+#define OWN_MAX		64	/* maximum of this machine's addresses */
 #define CONDITIONS_MAX	(16 + OWN_MAX)
 #define SOCKETS_MAX	64
 
-/* Of one host, or of a broadcast, as a source of none. */
+/* An address of one host, or of a broadcast, which is never a source. */
 struct own {
 	sa_family_t family;
 	int is_local;
@@ -128,7 +128,7 @@ add_own4(in_addr_t address, int is_local)
 	add_own(&(struct own){ .family = AF_INET, .is_local = is_local, .v4.s_addr = address });
 }
 
-/* No one's over a link, nor any's there. */
+/* Addresses that no host has over a link, or that are never local. */
 static int
 is_loopback(const struct sockaddr *address)
 {
@@ -140,7 +140,7 @@ is_loopback(const struct sockaddr *address)
 		address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-/* And the first and the last of its network, which are broadcasts. */
+/* And the first and last address of its network, which are broadcasts. */
 static void
 add_owns(const struct ifaddrs *at)
 {
@@ -162,7 +162,7 @@ add_owns(const struct ifaddrs *at)
 	add_own4(v4->sin_addr.s_addr | ~mask, 0);
 }
 
-/* 0: there are too many, or they cannot be known. */
+/* 0: there are too many, or they cannot be determined. */
 static int
 find_own(void)
 {
@@ -177,7 +177,7 @@ find_own(void)
 	return own_count <= OWN_MAX;
 }
 
-/* As a socket that is bound to it gets datagrams. */
+/* Like a socket bound to the device, which gets its datagrams. */
 static int
 is_local(const struct nsd_socket *sock)
 {
@@ -195,7 +195,7 @@ is_local(const struct nsd_socket *sock)
 	return 0;
 }
 
-/* It may be for what this machine only forwards. */
+/* The address may be one that this machine only forwards to. */
 static int
 is_for_any(const struct nsd_socket *sock)
 {
@@ -206,7 +206,7 @@ is_for_any(const struct nsd_socket *sock)
 		IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
 }
 
-/* Does it get nothing that comes by the device? */
+/* Does the socket get nothing from the device? */
 static int
 is_of_another_device(const struct nsd_socket *sock)
 {
@@ -221,17 +221,17 @@ is_of_another_device(const struct nsd_socket *sock)
 		v6->sin6_scope_id != device_index;
 }
 
-/* Whole datagrams without options, to one host from another. */
+/* Whole datagrams without options, from one host to another. */
 static unsigned int
 conditions4(struct condition *to, const struct sockaddr_in *address)
 {
 	const struct condition all[] = {
-		/* IPv4, a header of 20 bytes; no fragment, UDP */
+		/* IPv4, header of 20 bytes; not a fragment, UDP */
 		{ IS, BPF_W, 12, 0xffffff00, ETH_P_IP << 16 | 0x4500 },
 		{ IS, BPF_W, 20, 0x3fff00ff, IPPROTO_UDP },
 		{ IS, BPF_H, 36, ALL, ntohs(address->sin_port) },
 		{ IS, BPF_W, 30, ALL, ntohl(address->sin_addr.s_addr) },
-		/* not of network 0, no group's */
+		/* not from network 0, not from a multicast group */
 		{ IS_FROM, BPF_W, 26, ALL, 0x01000000 },
 		{ IS_BELOW, BPF_W, 26, ALL, 0xe0000000 },
 	};
@@ -240,7 +240,7 @@ conditions4(struct condition *to, const struct sockaddr_in *address)
 	return sizeof(all) / sizeof(*all);
 }
 
-/* The same without extension headers. */
+/* Whole IPv6 datagrams without extension headers. */
 static unsigned int
 conditions6(struct condition *to, const struct sockaddr_in6 *address)
 {
@@ -248,9 +248,9 @@ conditions6(struct condition *to, const struct sockaddr_in6 *address)
 		{ IS, BPF_H, 12, ALL, ETH_P_IPV6 },
 		{ IS, BPF_B, 20, ALL, IPPROTO_UDP },
 		{ IS, BPF_H, 56, ALL, ntohs(address->sin6_port) },
-		/* all of IP's bytes are UDP's: 0 may stand for that */
+		/* IP's payload is all UDP's: a length of 0 may mean that */
 		{ IS_LENGTH, BPF_H, 58, 18, 0 },
-		/* not ::, ::1, IPv4's, of a group */
+		/* not ::, ::1, IPv4-mapped, or multicast */
 		{ IS_NOT, BPF_B, 22, ALL, 0 },
 		{ IS_NOT, BPF_B, 22, ALL, 0xff },
 	};
@@ -292,8 +292,8 @@ conditions_of(struct condition *to, const struct nsd_socket *sock)
 }
 
 /*
- * Of all: small enough for a slot.  That it is for this host, from another, untagged, the
- * module sees to.
+ * For all frames: small enough for a slot. The module itself ensures that a frame is for this host,
+ * from another one, and untagged.
  */
 static const struct condition of_all = { IS_BELOW, BPF_LEN, 0, ALL, sizeof(in->payload) + 1 };
 
@@ -308,7 +308,7 @@ write_load(struct sock_filter *at, const struct condition *c)
 		STATEMENT(BPF_LD | BPF_W | BPF_LEN, 0);
 		return at;
 	}
-	/* From its last word on: where one differs the condition is met. */
+	/* From the last word back: one difference satisfies the condition. */
 	for(i = 3; c->other && i > 0; i--) {
 		STATEMENT(BPF_LD | c->size | BPF_ABS, c->offset + 4 * i);
 		*at++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
@@ -316,7 +316,7 @@ write_load(struct sock_filter *at, const struct condition *c)
 	}
 	STATEMENT(BPF_LD | c->size | BPF_ABS, c->offset);
 	if(c->test == IS_LENGTH) {
-		/* It is compared with that at another offset. */
+		/* Compared with the field at another offset. */
 		STATEMENT(BPF_ALU | BPF_ADD | BPF_K, c->value);
 		STATEMENT(BPF_MISC | BPF_TAX, 0);
 		STATEMENT(BPF_LD | c->size | BPF_ABS, c->mask);
@@ -325,7 +325,7 @@ write_load(struct sock_filter *at, const struct condition *c)
 	return at;
 }
 
-/* By how much to jump, if true and if false: 0 or to the block's end. */
+/* Jump distances for true and false: 0, or to the block's end. */
 static struct sock_filter
 jump(const struct condition *c, unsigned int to_end)
 {
@@ -347,7 +347,7 @@ jump(const struct condition *c, unsigned int to_end)
 	}
 }
 
-/* What the filter ends at if it is not met. */
+/* The end of the filter if the condition fails. */
 static struct sock_filter *
 write_first(struct sock_filter *at, const struct condition *c)
 {
@@ -366,7 +366,7 @@ is_loaded(const struct condition *c, const struct condition *before)
 		c->mask == before->mask;
 }
 
-/* Accepts if all are met; else goes on after it.  Nothing if that is too far. */
+/* Accepts if all conditions hold; otherwise continues after them. NULL if that is too far. */
 static struct sock_filter *
 write_block(struct sock_filter *at, const struct condition *c, unsigned int n)
 {
@@ -394,7 +394,7 @@ attach(int sock, struct sock_filter *code, unsigned int n)
 	return setsockopt(sock, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
-/* Again when this machine's addresses change.  -1: none is taken. */
+/* Sets the filter again when this machine's addresses change. -1: no frames are taken. */
 static int
 attach_filter(int sock)
 {
@@ -416,11 +416,14 @@ attach_filter(int sock)
 	*at++ = none;
 	if(!any)
 		errno = EDESTADDRREQ;
-	/* The old one first: the kernel has no room for two large ones, and it is wrong now. */
+	/*
+	 * Detach the old one first: the kernel has no room for two large filters, and the old one
+	 * is wrong now.
+	 */
 	return !any || attach(sock, &none, 1) < 0 ? -1 : attach(sock, code, at - code);
 }
 
-/* To no protocol: it has nothing but what the script takes. */
+/* Bound to no protocol: it only has frames that the script takes. */
 static int
 bind_to_device(int sock)
 {
@@ -453,7 +456,7 @@ set_up(int sock)
 	return 0;
 }
 
-/* NSD may have been started with 0, 1 or 2 closed, and opens these itself later. */
+/* NSD may have been started with 0, 1 or 2 closed, and opens these numbers itself later. */
 static int
 open_socket(int family, int protocol)
 {
@@ -497,7 +500,7 @@ open_watch(void)
 
 	if(watch < 0)
 		watch = open_socket(AF_NETLINK, NETLINK_ROUTE);
-	/* Bound already, maybe. */
+	/* It may be bound already. */
 	if(watch >= 0 && (!bind(watch, (struct sockaddr *)&address, sizeof(address)) ||
 			  errno == EINVAL))
 		return 0;
@@ -518,7 +521,7 @@ frames_look(int sock)
 {
 	char event[1024];
 
-	/* That there was one is enough, also if there was no room for it (ENOBUFS). */
+	/* One event is enough, even one that did not fit (ENOBUFS). */
 	while(recv(watch, event, sizeof(event), 0) >= 0 || errno == ENOBUFS || errno == EINTR)
 		;
 	attach_filter(sock);
@@ -554,7 +557,7 @@ open_script(void)
 	struct syscript_options options = {
 		.size = sizeof(options),
 		.name = "datagrams.lua",
-		/* Only there are frames. */
+		/* Only the kernel has frames. */
 		.backend = SYSCRIPT_BACKEND_KERNEL,
 		.memory_limit = MEMORY_LIMIT,
 		.time_limit_ns = TIME_LIMIT_NS,
@@ -578,9 +581,12 @@ frames_begin(int sock)
 
 	if(sock < 0 || script >= 0 || (now = time(NULL)) < next)
 		return 0;
-	/* It may have come anew; if it only has another name, it is bound to. */
+	/*
+	 * The device may have been recreated; if it was only renamed, the socket is still bound to
+	 * it.
+	 */
 	bind_to_device(sock);
-	/* In this order: no change is missed. */
+	/* In this order no change is missed. */
 	if(open_watch() < 0 || attach_filter(sock) < 0 || open_script() < 0 ||
 	   frames_exchange(sock, 0) < 0) {
 		next = now + pause_s;
@@ -710,7 +716,7 @@ frames_sendmmsg(const struct nsd_socket *from, struct mmsghdr *msgs, unsigned in
 	unsigned int i;
 
 	for(i = 0; i < n; i++) {
-		/* No one can have asked from port 0. */
+		/* Port 0 is not a valid source. */
 		if(!((const struct sockaddr_in *)msgs[i].msg_hdr.msg_name)->sin_port)
 			continue;
 		if(fits(&msgs[i].msg_hdr))

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later OR MIT */
 /*
- * For rsync's sender: the directories of its file list are read with the attributes of
- * their entries, which saves an lstat() for each file; and with which of them have neither
+ * For rsync's sender: the directories of its file list are read together with their entries'
+ * attributes, which saves an lstat() per file; and with the information which entries have neither
  * an access control list nor extended attributes, which saves the calls of -A and -X.
  *
- * Links are looked at as before, as is what was read more than a second ago: the receiver
- * may be slow.  So is everything with --checksum, where a file's contents are read next to
- * its attributes.  A daemon never loads a library, because it may have changed its root to
- * a directory that others write to.
+ * Links are queried as before, and so are entries read more than a second ago, since the receiver
+ * may be slow. With --checksum everything is, because a file's contents are read along with its
+ * attributes. A daemon never loads a library, because it may have changed its root to a directory
+ * that others write to.
  */
 
-/* Instructions of a file of the list, at the least. */
+/* Minimum of instructions per file of the list. */
 #define AHEAD_FILE 20000
 
 #include "ahead.h"
@@ -27,7 +27,7 @@ static unsigned int ahead_mask(void)
 	unsigned int missing = 0;
 
 #ifdef SUPPORT_ACLS
-	if (preserve_acls && !chmod_modes)	/* which changes what the list is made of */
+	if (preserve_acls && !chmod_modes)	/* chmod changes the modes in the list */
 		missing |= SYSCRIPT_NO_ACL;
 #endif
 #ifdef SUPPORT_XATTRS
@@ -52,7 +52,7 @@ static bool ahead_is_recent(void)
 	     + now.tv_nsec - ahead.read_at.tv_nsec < 1000000000;
 }
 
-/* SYSCRIPT_NO_*, of the file that entry_stat() was last asked for. */
+/* SYSCRIPT_NO_* flags of the last file that entry_stat() was called for. */
 static unsigned int entry_missing;
 
 int entry_lacks_acl(void)
@@ -71,7 +71,7 @@ static void forget_entry(void)
 	entry_missing = 0;
 }
 
-/* As readlink_stat(), first of all for the entry that ahead_readdir() returned last. */
+/* Like readlink_stat(), first for the entry that ahead_readdir() returned last. */
 static int entry_stat(const char *path, STRUCT_STAT *stp, char *linkbuf)
 {
 	bool known = ahead.entry && ahead_is_recent() && ahead_knows(stp);
