@@ -19,17 +19,17 @@ import (
 
 const (
 	reaped = 64
-	// Until a queue whose room is taken by requests of threads that died has room again.
+	// Retry interval while a queue's slots are taken by requests of dead threads.
 	retry = time.Millisecond
 )
 
-// Queue calls a script asynchronously: threads of the library serve requests, so that a
-// goroutine that waits for one occupies no thread, and a request costs no mode switch while
-// there are more.  Each thread has globals of its own.
+// Queue calls a script asynchronously: threads of the library serve requests, so that a waiting
+// goroutine occupies no thread, and a request costs no mode switch while others are queued. Each
+// thread has its own globals.
 type Queue struct {
 	queue   *C.struct_syscript_queue
 	file    *os.File
-	room    chan struct{} // a value for each request that there is
+	room    chan struct{} // a value for each request in flight
 	ended   chan struct{} // closed by the goroutine that reaps
 	mutex   sync.Mutex
 	pending map[uint64]*queued
@@ -37,7 +37,7 @@ type Queue struct {
 	closed  bool
 }
 
-// queued is a request; its memory stays pinned until it is complete.
+// queued is a request; its memory stays pinned until completion.
 type queued struct {
 	pinner runtime.Pinner
 	args   []any
@@ -49,8 +49,8 @@ type outcome struct {
 	err    error
 }
 
-// NewQueue registers a script for each of so many threads (0: one), and starts them.  The
-// time limit is that of a request.
+// NewQueue registers a script for each of the given number of threads (0: one), and starts them.
+// The time limit applies to each request.
 func NewQueue(source string, threads int, o Options) (*Queue, error) {
 	if threads < 0 {
 		return nil, newError(-C.int(syscall.EINVAL), "")
@@ -129,8 +129,8 @@ func (q *Queue) lastError(err C.int) error {
 	return newError(err, "")
 }
 
-// Call has run() called, and returns its first result, 0 if there is none.  A context that
-// is done ends the wait, not the request: memory of the arguments is pinned until it ends.
+// Call queues a call of run() and returns its first result, 0 if there is none. A context that is
+// done ends the wait, not the request: the arguments' memory is pinned until the request ends.
 func (q *Queue) Call(ctx context.Context, args ...any) (int64, error) {
 	request := &queued{args: args, done: make(chan outcome, 1)}
 	raw := C.struct_syscript_request{nargs: C.uint32_t(len(args))}
@@ -204,7 +204,7 @@ func (q *Queue) trySubmit(request *queued, raw *C.struct_syscript_request) C.int
 	return n
 }
 
-// Close waits for the requests that have begun; the others fail with ECANCELED.
+// Close waits for requests in progress; the others fail with ECANCELED.
 func (q *Queue) Close() error {
 	q.mutex.Lock()
 	closed := q.closed

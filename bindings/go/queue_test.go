@@ -29,7 +29,7 @@ function run(ms, value)
   return value
 end`
 
-// More than there is room for, each with its own result.
+// More requests than fit, each with its own result.
 func TestQueue(t *testing.T) {
 	calls := queue(t, waits, 2)
 	var group sync.WaitGroup

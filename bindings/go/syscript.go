@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 
 // Package syscript makes many system calls with one mode switch: a script is
-// registered and then called like a function.  It runs in the kernel where
-// /dev/syscript may be used, else in the process; syscript(7) describes its
-// language.
+// registered and then called like a function. It runs in the kernel if /dev/syscript may be used,
+// otherwise in the process; syscript(7) describes its language.
 package syscript
 
 /*
@@ -12,7 +11,7 @@ package syscript
 #include <stdlib.h>
 #include <syscript.h>
 
-// The signal waits for the thread until the call is over.
+// The thread gets the signal after the call.
 static int call_unprofiled(int fd, unsigned int nargs, const int64_t *args, unsigned int max,
 			   int64_t *results)
 {
@@ -46,7 +45,7 @@ const errorLen = 2048
 type Backend int
 
 const (
-	Auto   Backend = C.SYSCRIPT_BACKEND_AUTO // in the kernel where that is possible
+	Auto   Backend = C.SYSCRIPT_BACKEND_AUTO // in the kernel if possible
 	Kernel Backend = C.SYSCRIPT_BACKEND_KERNEL
 	User   Backend = C.SYSCRIPT_BACKEND_USER
 )
@@ -55,23 +54,23 @@ const (
 type Options struct {
 	Name        string // shows in error texts and lists; fewer than 32 bytes
 	Backend     Backend
-	MemoryLimit uint64        // bytes that it may hold
+	MemoryLimit uint64        // bytes of memory
 	TimeLimit   time.Duration // script code per call
-	WallLimit   time.Duration // all but waiting, per call
-	// How long a call may continue while a signal waits before it fails with EINTR: 100 ms
-	// at most, and by default.
+	WallLimit   time.Duration // time except waiting, per call
+	// How long a call may continue while a signal is pending, before it fails with EINTR: 100
+	// ms at most, and by default.
 	Grace time.Duration
-	// Calls are without the signals of Go's CPU profiler, which end those that run for
-	// longer; it sees none of them, and each takes two system calls more.
+	// Calls block the signal of Go's CPU profiler, which would end longer calls; the profiler
+	// does not see them, and each takes two more system calls.
 	Unprofiled bool
 	NoJIT      bool
-	// System calls that it may make, and libraries of util, fs and net that it may use,
-	// and no others.  nil: all.
+	// The only system calls that it may make, and the libraries among util, fs and net that it
+	// may use. nil: all.
 	Only []string
 }
 
-// Error is a script that does not compile, raised an error, or went over a limit;
-// errors.Is compares its errno.
+// Error reports that a script does not compile, raised an error, or exceeded a limit; errors.Is
+// compares its errno.
 type Error struct {
 	Errno syscall.Errno // as <linux/syscript.h> lists them
 	Text  string        // the script's own, with file:line and a traceback
@@ -110,8 +109,8 @@ func (o Options) raw(name *C.char) C.struct_syscript_options {
 	return options
 }
 
-// Scripts that are garbage count as long as nobody has collected them: if there are too
-// many, it is done, and tried again.  Finalizers run some time after a collection.
+// Scripts that are garbage count until they are collected: if there are too many, collect and try
+// again. Finalizers run some time after a collection.
 func collecting(register func() C.int) C.int {
 	fd := register()
 	for wait := time.Millisecond; fd == -C.int(syscall.EDQUOT) && wait < 32*time.Millisecond; wait *= 2 {
@@ -122,8 +121,8 @@ func collecting(register func() C.int) C.int {
 	return fd
 }
 
-// Calls a function of the library that registers a script, with what it takes in C's terms,
-// which is C's only meanwhile, and a place for its error.
+// Calls a function of the library that registers a script, with C copies of its arguments, which
+// are freed afterwards, and a buffer for its error.
 func (o Options) register(source string,
 	register func(text *C.char, options *C.struct_syscript_options, found *C.char) C.int) (C.int, error) {
 	if strings.IndexByte(o.Name, 0) >= 0 {
@@ -147,8 +146,8 @@ func (o Options) register(source string,
 	return result, nil
 }
 
-// New registers a script.  It can reach all memory of the process, as C can: it has
-// to keep to what its calls pass to it, and to their lengths.
+// New registers a script. It can access all memory of the process, as C can: it must stay within
+// the buffers that calls pass to it, and their lengths.
 func New(source string, o Options) (*Script, error) {
 	fd, err := o.register(source, func(text *C.char, options *C.struct_syscript_options, found *C.char) C.int {
 		return C.syscript_register(unsafe.Pointer(text), C.size_t(len(source)), options,
@@ -162,7 +161,7 @@ func New(source string, o Options) (*Script, error) {
 	return script, nil
 }
 
-// The integer that stands for an argument; memory is pinned until the call is over.
+// The integer that represents an argument; memory is pinned until the call is over.
 func value(pinner *runtime.Pinner, arg any) (C.int64_t, error) {
 	switch arg := arg.(type) {
 	case int:
@@ -193,9 +192,9 @@ func address(pinner *runtime.Pinner, memory []byte) C.int64_t {
 	return C.int64_t(uintptr(unsafe.Pointer(&memory[0])))
 }
 
-// Buffer returns memory for a script to write, followed by inaccessible memory: a
-// script that is told a larger size than the buffer has gets EFAULT there, where it would
-// overwrite what lies behind other slices.  It is no memory of Go's; Free gives it back.
+// Buffer returns memory for a script to write, followed by inaccessible memory: a script that is
+// given too large a size gets EFAULT there, where it would overwrite memory after an ordinary
+// slice. It is not Go's memory; Free releases it.
 func Buffer(size int) ([]byte, error) {
 	if size <= 0 {
 		return nil, syscall.EINVAL
@@ -211,17 +210,17 @@ func Buffer(size int) ([]byte, error) {
 		syscall.Munmap(memory)
 		return nil, err
 	}
-	// At an address that is fit for any type.
+	// Aligned for any type.
 	start := (room - size) / 16 * 16
 	buffer := memory[start : start+size : start+size]
 	mappings.Store(&buffer[0], memory)
 	return buffer, nil
 }
 
-// What Buffer has mapped, by its first byte.
+// Mappings made by Buffer, by their first byte.
 var mappings sync.Map
 
-// Free unmaps what Buffer has returned.
+// Free unmaps memory that Buffer returned.
 func Free(buffer []byte) error {
 	if len(buffer) == 0 {
 		return syscall.EINVAL
@@ -240,9 +239,9 @@ func (s *Script) call(nargs C.uint, args *C.int64_t, most C.uint, results *C.int
 	return C.syscript_call(s.fd, nargs, args, most, results)
 }
 
-// CallAll calls run() and returns all of its results, eight at most.  Arguments are
-// integers; a string is the address of its bytes with a NUL after them, a []byte that
-// of its memory, which the script may write; a file is its descriptor.
+// CallAll calls run() and returns all of its results, eight at most. Arguments are passed as
+// integers: a string as the address of its bytes with a NUL after them, a []byte as that of its
+// memory, which the script may write, a file as its descriptor.
 func (s *Script) CallAll(args ...any) ([]int64, error) {
 	var values [C.SYSCRIPT_ARGS_MAX]C.int64_t
 	var results [C.SYSCRIPT_RESULTS_MAX]C.int64_t
@@ -296,7 +295,7 @@ func (s *Script) lastError(err C.int) error {
 	return newError(err, "")
 }
 
-// Output takes out what print() wrote.
+// Output returns and clears the output of print().
 func (s *Script) Output() (string, error) {
 	var all strings.Builder
 	var part [4096]byte
@@ -322,7 +321,7 @@ type Info struct {
 	Counters                        map[string]uint64 // the engine's own
 }
 
-// Info returns what the script counts.
+// Info returns the script's limits and counters.
 func (s *Script) Info() (Info, error) {
 	var raw C.struct_syscript_info
 	if err := C.syscript_info(s.fd, &raw); err < 0 {
@@ -352,7 +351,7 @@ func (s *Script) Backend() (Backend, error) {
 	return Backend(found), nil
 }
 
-// Close frees the script; so does the garbage collector, some time.
+// Close frees the script; so does the garbage collector, eventually.
 func (s *Script) Close() error {
 	if s.fd < 0 {
 		return nil
@@ -365,7 +364,7 @@ func (s *Script) Close() error {
 	return nil
 }
 
-// Lint finds the mistakes that can be seen without running a script, each as
+// Lint finds mistakes without running the script, each as
 // "name:line: text".
 func Lint(source string) ([]string, error) {
 	text := C.CString(source)
@@ -379,7 +378,7 @@ func Lint(source string) ([]string, error) {
 	return strings.FieldsFunc(C.GoString(found), func(c rune) bool { return c == '\n' }), nil
 }
 
-// Probe tells whether a backend can be used by this thread now; nil if it can.
+// Probe returns nil if this thread can use a backend now, otherwise the reason why not.
 func Probe(backend Backend) error {
 	if err := C.syscript_probe(C.enum_syscript_backend(backend)); err < 0 {
 		return newError(err, "")

@@ -167,7 +167,7 @@ func TestGoroutinesTakeTurns(t *testing.T) {
 	}
 }
 
-// More than a process may have, but for the garbage among them.
+// More scripts than a process may have, most of them garbage.
 func TestGarbageIsCollected(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for i := 0; i < 300; i++ {
@@ -191,7 +191,7 @@ func TestGarbageIsCollected(t *testing.T) {
 	}
 }
 
-// In the kernel, where it may be used: in the process handlers do not end a call.
+// In the kernel if possible: in the process, signal handlers do not end a call.
 func TestProfiler(t *testing.T) {
 	profile, err := os.Create(t.TempDir() + "/profile")
 	if err != nil {

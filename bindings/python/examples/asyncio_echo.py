@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A UDP echo server on asyncio that takes and answers datagrams in batches.
+"""A UDP echo server on asyncio that receives and answers datagrams in batches.
 
-The event loop waits; a script receives all that is there and sends it back, with
-one mode switch for a batch.  Usage: asyncio_echo.py [PORT]
+The event loop waits; a script receives all queued datagrams and sends them back, with one mode
+switch per batch. Usage: asyncio_echo.py [PORT]
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
     twice = syscript.Script("function run(n) return 2 * n end")
     assert twice(21) == 42
 
-A script is an object that is called like a function.  It runs in the kernel where
-/dev/syscript may be used, else in this process; syscript(7) describes its language.
+A script is an object that is called like a function. It runs in the kernel if /dev/syscript may be
+used, otherwise in this process; syscript(7) describes its language.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class HasFileno(Protocol):
     def fileno(self) -> int: ...
 
 
-# int and bool as they are; str and bytes with a NUL after them, and everything with
-# the buffer protocol (bytearray, memoryview, array, numpy): the address; files and
-# sockets: the descriptor.
+# int and bool are passed as such; str and bytes (with a NUL appended), and everything with the
+# buffer protocol (bytearray, memoryview, array, numpy), as an address; files and sockets as a
+# descriptor.
 Argument = int | str | bytes | bytearray | memoryview | HasFileno | Any
 
 
 class ScriptError(OSError):
-    """A script that does not compile, raised an error, or went over a limit.
+    """A script does not compile, raised an error, or exceeded a limit.
 
     errno says which: see <linux/syscript.h>.  strerror is the script's own text, with
     file:line and a traceback.
@@ -57,7 +57,7 @@ class ScriptError(OSError):
 class Info:
     """A script's limits and counters; times are in ns, sizes in bytes.
 
-    counters has those of the engine: LuaJIT's are mcode (bytes) and traces.
+    counters has the engine's own: LuaJIT's are mcode (bytes) and traces.
     """
 
     id: int
@@ -95,7 +95,7 @@ def _info(raw: _library.InfoStruct) -> Info:
 
 
 def _error_text(function: Callable[..., int], handle: Any, err: int) -> str:
-    """The text that the function has of the handle's last error, or else that of -errno."""
+    """The message that the function has for the handle's last error, or else that of -errno."""
     text = ctypes.create_string_buffer(_library.ERROR_LEN)
     if function(handle, text, _library.ERROR_LEN) > 0:
         return text.value.decode(errors="replace")
@@ -128,7 +128,7 @@ def _options(
 
 
 class _Arguments:
-    """What a call gets, and the buffers that have to stay until it is over."""
+    """A call's arguments, and the buffers that must live until it is over."""
 
     def __init__(self, arguments: tuple[Argument, ...]) -> None:
         if len(arguments) > _library.ARGS_MAX:
@@ -151,7 +151,7 @@ class _Arguments:
         if isinstance(argument, str):
             argument = os.fsencode(argument)
         if isinstance(argument, bytes):
-            # Not by the buffer protocol, whose bytes need not end with a NUL.
+            # Not by the buffer protocol: those bytes need not end with a NUL.
             text = ctypes.c_char_p(argument)
             self.kept.append(text)
             return ctypes.cast(text, ctypes.c_void_p).value or 0
@@ -176,11 +176,10 @@ class _Arguments:
 class Script:
     """A registered script; call it like a function.
 
-    time_limit is in seconds of script code per call, wall_limit in seconds of all but
-    waiting per call, grace in seconds that a call may continue while a signal waits,
-    memory_limit in bytes; 0 is the default of each.  only: names of the system calls that
-    it may make and of the libraries (util, fs, net) that it may use, and no others.
-    Raises ScriptError if it does not compile.
+    time_limit is in seconds of script code per call, wall_limit in seconds per call excluding
+    waiting, grace in seconds that a call may continue while a signal is pending, memory_limit in
+    bytes; 0 is the default of each. only: names of the system calls that it may make and of the
+    libraries (util, fs, net) that it may use; None: all. Raises ScriptError if it does not compile.
     """
 
     def __init__(
@@ -206,7 +205,7 @@ class Script:
         error = ctypes.create_string_buffer(_library.ERROR_LEN)
         given = (text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
         fd = so.syscript_register(*given)
-        # Scripts in garbage count until the garbage is collected.
+        # Garbage scripts count until they are collected.
         if fd == -errno.EDQUOT and gc.collect():
             fd = so.syscript_register(*given)
         if fd < 0:
@@ -233,7 +232,7 @@ class Script:
         return results[0] if results else 0
 
     def checked(self, *arguments: Argument) -> int:
-        """The same for scripts that return -errno as a system call does: OSError."""
+        """Like __call__(), for scripts that return -errno as system calls do: raises OSError."""
         result = self(*arguments)
         if -4096 < result < 0:
             raise OSError(-result, os.strerror(-result))
@@ -243,7 +242,7 @@ class Script:
         return _error_text(so.syscript_error, self._fd, err)
 
     def output(self) -> str:
-        """Take out what print() wrote."""
+        """Return and clear the output of print()."""
         parts = []
         buffer = ctypes.create_string_buffer(16384)
         while (n := so.syscript_output(self.fileno(), buffer, len(buffer))) > 0:
@@ -287,7 +286,7 @@ class Script:
 
 
 class _Pending:
-    """A request of a queue: its arguments stay until it is complete, awaited or not."""
+    """A request of a queue: keeps its arguments until it is complete, awaited or not."""
 
     def __init__(self, future: asyncio.Future[int], arguments: tuple[Argument, ...]) -> None:
         self.future = future
@@ -298,10 +297,10 @@ class _Pending:
 class Queue:
     """A script that is called asynchronously, in threads of the library: await queue(...).
 
-    source and the keywords are those of Script; time_limit is that of a request.  Each of
-    the threads has globals of its own.  An awaiting task that is cancelled does not end its
-    request, whose buffers stay until it is complete.  One event loop at a time may use a
-    queue; close() waits for the requests that have begun.
+    source and the keywords are those of Script; time_limit applies to each request. Each thread has
+    its own globals. Cancelling the awaiting task does not end its request, whose buffers stay until
+    it is complete. One event loop at a time may use a queue; close() waits for requests in
+    progress.
     """
 
     REAPED = 64
@@ -336,7 +335,7 @@ class Queue:
             raise ScriptError(-err, text_of)
 
     async def __call__(self, *arguments: Argument) -> int:
-        """Have run() called; return its first result, 0 if there is none."""
+        """Queue a call of run(); return its first result, 0 if there is none."""
         loop = asyncio.get_running_loop()
         self._attach(loop)
         pending = _Pending(loop.create_future(), arguments)
@@ -347,7 +346,7 @@ class Queue:
         return await pending.future
 
     async def checked(self, *arguments: Argument) -> int:
-        """The same for scripts that return -errno as a system call does: OSError."""
+        """Like __call__(), for scripts that return -errno as system calls do: raises OSError."""
         result = await self(*arguments)
         if -4096 < result < 0:
             raise OSError(-result, os.strerror(-result))
@@ -365,7 +364,7 @@ class Queue:
         self._loop = loop
 
     def _submit(self) -> None:
-        """Hand over what there is room for; the rest waits for completions."""
+        """Submit as many as fit; the rest waits for completions."""
         while self._backlog:
             key = self._backlog[0]
             pending = self._pending[key]
@@ -398,7 +397,7 @@ class Queue:
         return _error_text(so.syscript_queue_error, self._queue, err)
 
     def fileno(self) -> int:
-        """The descriptor that is readable when requests are complete."""
+        """A descriptor that is readable when requests are complete."""
         if not self._queue:
             raise ValueError("the queue is closed")
         fd = so.syscript_queue_fd(self._queue)
@@ -407,7 +406,7 @@ class Queue:
         return fd
 
     def close(self) -> None:
-        """Wait for the requests that have begun; the others are cancelled."""
+        """Wait for requests in progress; the others are cancelled."""
         if not self._queue:
             return
         queue, self._queue = self._queue, ctypes.c_void_p()
@@ -442,8 +441,8 @@ def load(path: str | os.PathLike[str], **options: Any) -> Script:
 def buffer(size: int) -> memoryview:
     """Memory for a script to write, followed by inaccessible memory.
 
-    A script that is told a larger size than the buffer has gets EFAULT there, where it
-    would overwrite what lies behind a bytearray.
+    A script that is given too large a size gets EFAULT there, where it would overwrite memory after
+    a bytearray.
     """
     if size <= 0:
         raise ValueError(f"a buffer of {size} bytes")
@@ -452,13 +451,13 @@ def buffer(size: int) -> memoryview:
     guard = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + room
     if _library.mprotect(guard, mmap.PAGESIZE, _library.PROT_NONE):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    # At an address that is fit for any type.
+    # Aligned for any type.
     start = (room - size) // 16 * 16
     return memoryview(memory)[start : start + size]
 
 
 def lint(source: str | bytes, name: str = "script") -> list[str]:
-    """The mistakes that can be seen without running a script, as "name:line: text"."""
+    """Mistakes found without running a script, as "name:line: text"."""
     text = source.encode() if isinstance(source, str) else source
     options = _options(name, "auto", 0, 0, 0, 0)
     found = ctypes.create_string_buffer(1 << 16)
@@ -469,13 +468,13 @@ def lint(source: str | bytes, name: str = "script") -> list[str]:
 
 
 def probe(backend: str = "kernel") -> str | None:
-    """None if a backend can be used by this thread now, else why not."""
+    """None if this thread can use a backend now, otherwise the reason why not."""
     err = so.syscript_probe(_library.BACKENDS.index(backend))
     return so.syscript_strerror(err).decode() if err < 0 else None
 
 
 def scripts() -> Iterator[Info]:
-    """The live scripts that this process may see."""
+    """The live scripts visible to this process."""
     raw = _library.InfoStruct()
     while so.syscript_next(ctypes.byref(raw)) == 0:
         yield _info(raw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-"""libsyscript as ctypes sees it: structures of <linux/syscript.h> and <syscript.h>."""
+"""libsyscript in ctypes: structures of <linux/syscript.h> and <syscript.h>."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Completion(ctypes.Structure):
 
 
 class PyBuffer(ctypes.Structure):
-    """Py_buffer: where the bytes of an object are, read-only ones too."""
+    """Py_buffer: the address of an object's bytes, including read-only ones."""
 
     _fields_ = [
         ("buf", c_void_p),

@@ -80,10 +80,10 @@ pub struct syscript_info {
     pub reserved: [u64; 4],
 }
 
-/// How many requests each thread of a queue has room for.
+/// Requests that each thread of a queue has room for.
 pub const SYSCRIPT_QUEUE_ENTRIES: usize = 128;
 
-/// A queue, which only the library sees into.
+/// A queue, opaque except to the library.
 #[repr(C)]
 pub struct syscript_queue {
     _private: [u8; 0],

@@ -23,28 +23,27 @@ extern "C" {
     fn munmap(at: *mut c_void, len: usize) -> c_int;
 }
 
-/// Bytes for a script to write, followed by inaccessible memory: a script that is
-/// told a larger size than the buffer has gets EFAULT there, where it would overwrite
-/// what lies behind other memory.
+/// Bytes for a script to write, followed by inaccessible memory: a script that is given too large a
+/// size gets EFAULT there, where it would overwrite memory after an ordinary buffer.
 pub struct Buffer {
     mapping: *mut u8,
     room: usize,
     len: usize,
 }
 
-// SAFETY: its memory is its own.
+// SAFETY: it owns its memory.
 unsafe impl Send for Buffer {}
-// SAFETY: only a mutable reference changes it.
+// SAFETY: changed through a mutable reference only.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Zeroed bytes; an error for none, or without memory.
+    /// Zeroed bytes; an error for a length of zero, or without memory.
     pub fn new(len: usize) -> io::Result<Self> {
         if len == 0 || len > isize::MAX as usize / 2 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let room = (len + PAGE - 1) / PAGE * PAGE;
-        // SAFETY: new memory, at no place in particular.
+        // SAFETY: a new mapping at any address.
         let mapping = unsafe {
             mmap(ptr::null_mut(), room + PAGE, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)
         };
@@ -59,7 +58,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    // At an address that is fit for any type.
+    // Aligned for any type.
     fn start(&self) -> *mut u8 {
         // SAFETY: within the mapping.
         unsafe { self.mapping.add((self.room - self.len) & !15) }
@@ -90,7 +89,7 @@ impl fmt::Debug for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: what new() has mapped.
+        // SAFETY: the mapping made by new().
         unsafe { munmap(self.mapping.cast(), self.room + PAGE) };
     }
 }

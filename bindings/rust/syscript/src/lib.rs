@@ -19,19 +19,19 @@ const ERROR_LEN: usize = 2048;
 const TOO_LONG: i32 = 7; // E2BIG
 const INVALID: i32 = 22; // EINVAL
 
-/// A script that does not compile, raised an error, or went over a limit; or a
-/// system that would not run it.
+/// A script does not compile, raised an error, or exceeded a limit; or the system refused to run
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Which error, as `<linux/syscript.h>` lists them.
     pub errno: i32,
-    /// The script's own text, with file:line and a traceback, or what the errno means.
+    /// The script's own message, with file:line and a traceback, or the errno's.
     pub text: String,
 }
 
 impl Error {
     fn from_errno(err: c_int) -> Self {
-        // SAFETY: a constant text.
+        // SAFETY: a constant string.
         let text = unsafe { CStr::from_ptr(sys::syscript_strerror(err)) };
         Self { errno: err.abs(), text: text.to_string_lossy().into_owned() }
     }
@@ -54,7 +54,7 @@ impl From<Error> for io::Error {
 /// Where a script runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// In the kernel where that is possible, else in the process.
+    /// In the kernel if possible, otherwise in the process.
     #[default]
     Auto,
     Kernel,
@@ -100,33 +100,33 @@ impl Options {
         self
     }
 
-    /// Bytes that the script may hold.
+    /// Bytes of memory that the script may hold.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = bytes;
         self
     }
 
-    /// Script code per call.
+    /// Time limit of script code per call.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// All but waiting, per call.
+    /// Time limit per call, excluding waiting.
     pub fn wall_limit(mut self, limit: Duration) -> Self {
         self.wall_limit = limit;
         self
     }
 
-    /// How long a call may continue while a signal waits, before it fails with EINTR: 100 ms
+    /// How long a call may continue while a signal is pending, before it fails with EINTR: 100 ms
     /// at most, and by default.
     pub fn grace(mut self, time: Duration) -> Self {
         self.grace = time;
         self
     }
 
-    /// System calls that the script may make, and libraries of "util", "fs" and "net" that it
-    /// may use, with commas between: no others.
+    /// The only system calls that the script may make, and the libraries among "util", "fs" and
+    /// "net" that it may use, separated by commas.
     pub fn only(mut self, names: &str) -> Self {
         self.only = Some(names.into());
         self
@@ -161,8 +161,8 @@ impl Options {
     ///
     /// # Safety
     ///
-    /// The script can read and write all of the process's memory, as C could.  It must
-    /// keep to what its calls pass to it, and to their lengths.
+    /// The script can read and write all of the process's memory, as C could. It must stay within
+    /// the buffers that its calls pass to it, and their lengths.
     pub unsafe fn register(&self, source: &str) -> Result<Script, Error> {
         let name = CString::new(self.name.as_str()).map_err(|_| Error::from_errno(INVALID))?;
         let only = self.only.as_deref().map(CString::new).transpose();
@@ -195,7 +195,7 @@ fn text_of(chars: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What a call passes: an integer, or the address of something borrowed for the call.
+/// An argument of a call: an integer, or the address of something borrowed for the call.
 pub struct Arg<'a> {
     value: i64,
     borrowed: PhantomData<&'a mut [u8]>,
@@ -225,14 +225,14 @@ impl From<u32> for Arg<'_> {
     }
 }
 
-/// A length.  More than a script can count with is refused by the call.
+/// A length. The call refuses one that a script cannot represent.
 impl From<usize> for Arg<'_> {
     fn from(value: usize) -> Self {
         Self::new(value.try_into().unwrap_or(i64::MAX))
     }
 }
 
-/// A text that ends with a NUL, as system calls take paths.
+/// A string that ends with a NUL, as paths of system calls do.
 impl<'a> From<&'a CStr> for Arg<'a> {
     fn from(text: &'a CStr) -> Self {
         Self::new(text.as_ptr() as i64)
@@ -246,7 +246,7 @@ impl<'a, T: Copy> From<&'a [T]> for Arg<'a> {
     }
 }
 
-/// Memory to write, where every pattern of bits has to be a value: of integers.
+/// Writable memory of integers, for which every bit pattern must be valid.
 impl<'a, T: Plain> From<&'a mut [T]> for Arg<'a> {
     fn from(memory: &'a mut [T]) -> Self {
         Self::new(memory.as_mut_ptr() as i64)
@@ -269,7 +269,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Types that any bytes are a value of.
+/// Types for which every bit pattern is valid.
 pub trait Plain: Copy + sealed::Sealed {}
 
 macro_rules! plain {
@@ -277,7 +277,7 @@ macro_rules! plain {
 }
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
-/// What a script counts: limits and counters, sizes in bytes, times in ns.
+/// A script's limits and counters: sizes in bytes, times in ns.
 #[derive(Clone, Debug)]
 pub struct Info {
     pub id: u64,
@@ -307,9 +307,9 @@ impl Script {
     ///
     /// # Safety
     ///
-    /// As [`Options::register`].
+    /// See [`Options::register`].
     pub unsafe fn new(source: &str) -> Result<Self, Error> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller ensures it.
         unsafe { Options::new().register(source) }
     }
 
@@ -320,7 +320,7 @@ impl Script {
         }
         let values = args.map(|arg| arg.value);
         let mut results = [0; sys::SYSCRIPT_RESULTS_MAX];
-        // SAFETY: what the arguments point to is borrowed until the end of this call.
+        // SAFETY: the memory of the arguments is borrowed until this call ends.
         let n = unsafe {
             sys::syscript_call(
                 self.fd,
@@ -341,7 +341,7 @@ impl Script {
         Ok(self.call_all(args)?.first().copied().unwrap_or(0))
     }
 
-    /// The same for scripts that return -errno, as system calls do.
+    /// Like `call`, for scripts that return -errno, as system calls do.
     pub fn checked<const N: usize>(&self, args: [Arg<'_>; N]) -> io::Result<i64> {
         let result = self.call(args)?;
         if (-4095..0).contains(&result) {
@@ -360,7 +360,7 @@ impl Script {
         Error::from_errno(err)
     }
 
-    /// Takes out what `print()` wrote.
+    /// Returns and clears the output of `print()`.
     pub fn output(&self) -> Result<String, Error> {
         let mut all = Vec::new();
         let mut part = [0u8; 4096];
@@ -377,7 +377,7 @@ impl Script {
 
     /// Where it runs.
     pub fn backend(&self) -> Result<Backend, Error> {
-        // SAFETY: takes a descriptor.
+        // SAFETY: takes a descriptor only.
         match unsafe { sys::syscript_backend(self.fd) } {
             sys::SYSCRIPT_BACKEND_KERNEL => Ok(Backend::Kernel),
             sys::SYSCRIPT_BACKEND_USER => Ok(Backend::User),
@@ -386,9 +386,9 @@ impl Script {
     }
 
     pub fn info(&self) -> Result<Info, Error> {
-        // SAFETY: integers, for which zeros are values.
+        // SAFETY: all zeros is valid for integers.
         let mut raw: sys::syscript_info = unsafe { std::mem::zeroed() };
-        // SAFETY: a structure of the size that the library has.
+        // SAFETY: a structure of the size that the library expects.
         let err = unsafe { sys::syscript_info(self.fd, &mut raw) };
         if err < 0 {
             return Err(Error::from_errno(err));
@@ -424,12 +424,12 @@ impl AsRawFd for Script {
 
 impl Drop for Script {
     fn drop(&mut self) {
-        // SAFETY: nothing else has the descriptor.
+        // SAFETY: no other owner of the descriptor.
         unsafe { sys::syscript_close(self.fd) };
     }
 }
 
-/// The mistakes that can be seen without running a script, as "name:line: text".
+/// Mistakes found without running a script, as "name:line: text".
 pub fn lint(source: &str) -> Result<Vec<String>, Error> {
     let mut text = vec![0 as c_char; 1 << 16];
     // SAFETY: buffers and their lengths; runs nothing.
@@ -448,9 +448,9 @@ pub fn lint(source: &str) -> Result<Vec<String>, Error> {
     Ok(text_of(&text).lines().map(String::from).collect())
 }
 
-/// Whether a backend can be used by this thread now, and what speaks against it.
+/// Whether this thread can use a backend now, and otherwise the reason.
 pub fn probe(backend: Backend) -> Result<(), Error> {
-    // SAFETY: takes a number.
+    // SAFETY: takes a number only.
     match unsafe { sys::syscript_probe(backend.raw()) } {
         0 => Ok(()),
         err => Err(Error::from_errno(err)),
@@ -459,6 +459,6 @@ pub fn probe(backend: Backend) -> Result<(), Error> {
 
 /// The library's version.
 pub fn version() -> &'static str {
-    // SAFETY: a constant text.
+    // SAFETY: a constant string.
     unsafe { CStr::from_ptr(sys::syscript_version()) }.to_str().unwrap_or("")
 }

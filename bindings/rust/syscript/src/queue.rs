@@ -17,7 +17,7 @@ use crate::{text_of, Buffer, Error, Options, ERROR_LEN, INVALID, TOO_LONG};
 
 const REAPED: usize = 64;
 
-/// What a request passes: an integer, or memory, which the request owns until it is complete.
+/// An argument of a request: an integer, or memory that the request owns until it is complete.
 #[derive(Debug)]
 pub enum Owned {
     Integer(i64),
@@ -63,13 +63,13 @@ struct State {
 
 type Shared = Arc<Mutex<State>>;
 
-/// Of a thread that has panicked, too: nothing is left half done.
+/// Also after a panic in another thread: no data is left inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A request: what `run()` has returned first, 0 if there is nothing, and the arguments.
-/// It need not be awaited: its memory stays until it is complete in any case.
+/// A request: resolves to `run()`'s first result, 0 if there is none, and the arguments. It need
+/// not be awaited: its memory stays until it is complete in any case.
 pub struct Request(Shared);
 
 impl Future for Request {
@@ -87,10 +87,10 @@ impl Future for Request {
     }
 }
 
-/// Threads that serve requests of a script, each with globals of its own.
+/// Threads that serve requests of a script, each with its own globals.
 ///
-/// Requests complete in [`Queue::reap`], to be called when the descriptor is readable (as a
-/// runtime's reactor tells), or in [`Queue::wait`], by a thread that has nothing else to do.
+/// Requests complete in [`Queue::reap`], called when the descriptor is readable (as a runtime's
+/// reactor reports), or in [`Queue::wait`], called by a thread that only waits.
 pub struct Queue {
     raw: *mut sys::syscript_queue,
     pending: Mutex<(u64, HashMap<u64, Shared>)>,
@@ -102,12 +102,12 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Options {
-    /// Registers a script for each of so many threads, and starts them.  The time limit is
-    /// that of a request.
+    /// Registers a script for each of the given number of threads, and starts them. The time limit
+    /// applies to each request.
     ///
     /// # Safety
     ///
-    /// As [`Options::register`].
+    /// See [`Options::register`].
     pub unsafe fn queue(&self, source: &str, threads: u32) -> Result<Queue, Error> {
         let name = CString::new(self.name.as_str()).map_err(|_| Error::from_errno(INVALID))?;
         let only = self.only.as_deref().map(CString::new).transpose();
@@ -136,8 +136,7 @@ impl Options {
 }
 
 impl Queue {
-    /// Submits a request.  Fails with EAGAIN where there is no room: requests have to
-    /// complete first.
+    /// Submits a request. Fails with EAGAIN if the queue is full: requests must complete first.
     pub fn submit<const N: usize>(&self, args: [Owned; N]) -> Result<Request, Error> {
         if N > sys::SYSCRIPT_ARGS_MAX {
             return Err(Error::from_errno(TOO_LONG));
@@ -153,7 +152,7 @@ impl Queue {
         let key = pending.0;
         let raw =
             sys::syscript_request { user_data: key, nargs: N as u32, reserved: 0, args: values };
-        // SAFETY: what the values point to is kept in pending until the completion.
+        // SAFETY: the values' memory is kept in pending until completion.
         match unsafe { sys::syscript_queue_submit(self.raw, &raw, 1) } {
             1 => {
                 pending.1.insert(key, state.clone());
@@ -186,7 +185,7 @@ impl Queue {
         Ok(n as usize)
     }
 
-    /// Completes what is done, without waiting, and returns how many: 0 says that the
+    /// Completes finished requests, without waiting, and returns their number: 0 means that the
     /// descriptor becomes readable with the next one.
     pub fn reap(&self) -> Result<usize, Error> {
         let mut done = NONE;
@@ -195,7 +194,7 @@ impl Queue {
         self.taken(n, &done)
     }
 
-    /// The same, but waits for the first one: returns 0 after the time.
+    /// Like `reap`, but waits for the first one; returns 0 on timeout.
     pub fn wait(&self, time: Duration) -> Result<usize, Error> {
         let mut done = NONE;
         let ms = time.as_millis().try_into().unwrap_or(c_int::MAX);
@@ -219,7 +218,7 @@ impl Queue {
 const NONE: [sys::syscript_completion; REAPED] =
     [sys::syscript_completion { user_data: 0, result: 0, error: 0, reserved: 0 }; REAPED];
 
-/// For a reactor; not to be read or closed.
+/// For a reactor; do not read or close it.
 impl AsRawFd for Queue {
     fn as_raw_fd(&self) -> RawFd {
         // SAFETY: takes the queue.
@@ -227,11 +226,11 @@ impl AsRawFd for Queue {
     }
 }
 
-/// Waits for the requests that have begun; the others fail with ECANCELED.
+/// Waits for requests in progress; the others fail with ECANCELED.
 impl Drop for Queue {
     fn drop(&mut self) {
         const CANCELED: c_int = -125;
-        // SAFETY: nothing else has the queue; the memory of requests stays until after it.
+        // SAFETY: no other owner of the queue; the requests' memory outlives it.
         unsafe { sys::syscript_queue_close(self.raw) };
         for (_, state) in lock(&self.pending).1.drain() {
             let mut state = lock(&state);

@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 fn queue(source: &str, threads: u32) -> Queue {
     let options = Options::new().backend(Backend::User).time_limit(Duration::from_secs(2));
-    // SAFETY: the scripts of this file keep to what they are passed.
+    // SAFETY: the scripts of this file stay within their buffers.
     unsafe { options.queue(source, threads) }.unwrap()
 }
 
@@ -23,7 +23,7 @@ impl Wake for Nothing {
     fn wake(self: Arc<Self>) {}
 }
 
-/// An executor: waits for the queue where the request is not complete.
+/// An executor: waits for the queue while the request is not complete.
 fn block_on(queue: &Queue, request: Request) -> (Result<i64, syscript::Error>, Vec<Owned>) {
     let waker = Waker::from(Arc::new(Nothing));
     let mut context = Context::from_waker(&waker);
@@ -54,7 +54,7 @@ fn memory_comes_back() {
     let (result, mut args) = block_on(&queue, request);
     assert_eq!(result.unwrap(), 4);
     assert!(matches!(args.remove(0), Owned::Bytes(bytes) if bytes[..] == [7, 7, 7, 7, 0, 0, 0, 0]));
-    // Not awaited: kept all the same.
+    // Not awaited, but kept until completion.
     drop(queue.submit([vec![0u8; 1 << 20].into(), (1usize << 20).into()]).unwrap());
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use syscript::{Backend, Buffer, Options, Script};
 
 fn script(source: &str) -> Script {
-    // SAFETY: the scripts of this file keep to what they are passed.
+    // SAFETY: the scripts of this file stay within their buffers.
     unsafe { Options::new().name("test").backend(Backend::User).register(source) }.unwrap()
 }
 
@@ -120,7 +120,7 @@ fn threads_take_turns() {
     assert_eq!(counter.call([]).unwrap(), 401);
 }
 
-/// The sizes that C has, as tests/unit/test_rust.py finds them.
+/// C's sizes, as found by tests/unit/test_rust.py.
 #[test]
 fn grace() {
     let options = Options::new().backend(Backend::User);
