@@ -23,7 +23,7 @@ $(BUILD)/gen/repl.inc: cli/repl.lua
 
 $(BUILD)/cli/repl.o: $(BUILD)/gen/repl.inc
 
-# The functions of scripts, as editors know them.
+# The functions of scripts, from the editors' annotations.
 $(BUILD)/gen/members.inc: bindings/editor/syscript.d.lua.in
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -33,7 +33,7 @@ $(BUILD)/cli/hints.o: $(BUILD)/gen/constants.inc $(BUILD)/gen/members.inc
 
 $(BUILD)/cli/doctor.o $(BUILD)/cli/findings.o: kernel/tested
 
-# Of the library's objects, since disasm shows what its confined engine does: lib/build.mk.
+# Links the library's objects, because disasm shows its confined engine's code: lib/build.mk.
 $(BUILD)/syscript: $(CLI_OBJ)
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_ENGINE) -lm -lpthread

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 
 /*
- * Runs ip(8) or tc(8), whose words are separated by single blanks; @netns_print says
- * that they are printed instead.  Returns false if it did not succeed; it has said why.
+ * Runs ip(8) or tc(8), whose words are separated by single blanks; if @netns_print is set, only
+ * prints them. Returns false on failure, after an error message.
  */
 bool netns_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern bool netns_print;
 
-/* The same, silently. */
+/* Like netns_run(), silently. */
 bool netns_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*

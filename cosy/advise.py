@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Mark the segments of a C file that a trace's hot sequences come from: cosy-cc --advise.
 
-consolidate finds the sequences, the trace has the stack of each call, the program's
-lines say which function of the file they are in, and the compiler's syntax tree which
-loop or statements.  The marks are written as a patch, and compiled.
+consolidate finds the sequences; the trace has the stack of each call; debug information gives the
+function and lines in the file; and the compiler's syntax tree gives the loop or statements. The
+marks are compiled, and written as a patch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Node = dict[str, Any]
 
 
 class AdviseError(Exception):
-    """Nothing can be marked, and why."""
+    """Nothing can be marked; the text says why."""
 
 
 def run(command: list[str | Path], text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -42,7 +42,7 @@ def run(command: list[str | Path], text: str | None = None) -> subprocess.Comple
 
 
 class Place(NamedTuple):
-    """A call of a function, or of the system, in the source."""
+    """A call of a function or system call in the source."""
 
     function: str
     file: Path
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Sequence:
-    """One of the report's candidates: how often, and the stacks of its calls."""
+    """A candidate of the report: its frequency, and the stacks of its calls."""
 
     text: str
     calls: int
@@ -70,16 +70,16 @@ def report_of(trace: Path) -> Node:
 
 
 class Lines:
-    """Lines of programs, by address; each is asked for once."""
+    """Source lines of programs, by address; each is queried once."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, int], list[Place]] = {}
 
     def of(self, program: str, address: int) -> list[Place]:
-        """Inlined functions come before the one that they are in."""
+        """Inlined functions come before the function that contains them."""
         key = (program, address)
         if key not in self.known:
-            # A return address: of the call, which is before it.
+            # A return address: the call is before it.
             done = run(["addr2line", "-f", "-i", "-e", program, hex(address - 1)])
             told = done.stdout.splitlines()
             self.known[key] = [
@@ -101,7 +101,7 @@ def sequences(report: Node) -> Iterator[Sequence]:
 
 
 def homes(one: Sequence, source: Path) -> dict[str, list[int]]:
-    """Functions of the file that all calls come from, innermost first, and at which lines."""
+    """Functions of the file from which all calls are made, innermost first, with their lines."""
 
     def in_file(stack: list[Place]) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -119,7 +119,7 @@ def homes(one: Sequence, source: Path) -> dict[str, list[int]]:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Debug information may have a path of a build that has moved."""
+    """Debug information may have the path of a build that was moved."""
     return not one.exists() or one.samefile(other)
 
 
@@ -127,14 +127,14 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 class Span(NamedTuple):
-    """Lines, both of them included."""
+    """Lines, inclusive."""
 
     first: int
     last: int
 
 
 class Source:
-    """A C file: its text, and what lies where."""
+    """A C file: its text, and its syntax tree."""
 
     def __init__(self, path: Path, clang: str, compiler: str, options: list[str]) -> None:
         self.path = path
@@ -151,7 +151,7 @@ class Source:
         return self.bytes.count(b"\n", 0, offset) + 1
 
     def span(self, node: Node) -> Span | None:
-        """The first and the last line of a statement; None where a macro begins or ends it."""
+        """The first and last line of a statement; None if a macro begins or ends it."""
         ends = [node.get("range", {}).get(end, {}) for end in ("begin", "end")]
         if any("offset" not in end or "includedFrom" in end for end in ends):
             return None
@@ -183,7 +183,7 @@ def covers(span: Span | None, lines: list[int]) -> bool:
 
 
 def loop_of(source: Source, node: Node, lines: list[int], statement: Node) -> Span | None:
-    """The innermost loop with all lines; where it is no statement of a block, what has it."""
+    """The innermost loop with all lines, or the statement of a block that contains it."""
     for inner in node.get("inner", []):
         own = inner if node["kind"] == "CompoundStmt" else statement
         found = loop_of(source, inner, lines, own)
@@ -210,7 +210,7 @@ def statements_of(source: Source, node: Node, lines: list[int]) -> Span | None:
 
 
 def choices(source: Source, one: Sequence) -> list[Span]:
-    """What could be marked: the innermost loop, outer ones, or only what the loop does."""
+    """Possible marks: the innermost loop, outer ones, or only the loop's body."""
     bodies = [(source.body(name), lines) for name, lines in homes(one, source.path).items()]
     spans = [loop_of(source, body, lines, body) for body, lines in bodies]
     spans += [statements_of(source, body, lines) for body, lines in bodies[:1]]
@@ -232,7 +232,7 @@ def mark(lines: list[str], spans: list[Span]) -> list[str]:
 
 
 def include_at(lines: list[str]) -> int:
-    """After the last include that is not conditional; else in front."""
+    """After the last unconditional include; otherwise at the beginning."""
     depth, at = 0, 0
     for number, line in enumerate(lines, 1):
         found = re.match(r"\s*#\s*(if|endif|include\b)", line)
@@ -245,7 +245,7 @@ def include_at(lines: list[str]) -> int:
 
 
 def is_alone(lines: list[str], span: Span) -> bool:
-    """Do its lines hold nothing else, and can others stand around them?"""
+    """Do its lines contain nothing else, and can other lines be put around them?"""
     before = lines[span.first - 2].strip() if span.first > 1 else ""
     return not before.endswith(("else", "do", ")", "\\"))
 
@@ -255,7 +255,7 @@ def overlap(one: Span, others: list[Span]) -> bool:
 
 
 def refused(source: Source, spans: list[Span]) -> list[str]:
-    """Compiles the file with marks: what cannot be in a segment, at the patched lines."""
+    """Compiles the file with marks: the errors about segments, at the patched lines."""
     where = ["-iquote", str(source.path.parent), "-x", "c", "-w"]
     command = [source.compiler, *source.options, *where, "-c", "-o", os.devnull, "-"]
     done = run(command, "".join(mark(source.lines, spans)))
@@ -264,7 +264,7 @@ def refused(source: Source, spans: list[Span]) -> list[str]:
 
 
 def choose(source: Source, one: Sequence, spans: list[Span]) -> Span | None:
-    """The first choice that compiles, or else the first one."""
+    """The first possible mark that compiles, or else the first one."""
     found = choices(source, one)
     if found and any(overlap(span, spans) for span in found):
         return tell(one, "marked already, for another")
@@ -277,7 +277,7 @@ def choose(source: Source, one: Sequence, spans: list[Span]) -> Span | None:
 
 
 def advise(source: Source, report: Node, most: int) -> list[Span]:
-    """What to mark, most rewarding first; says of each sequence where it is."""
+    """The places to mark, most rewarding first; prints where each sequence is."""
     spans: list[Span] = []
     for one in sequences(report):
         span = choose(source, one, spans) if len(spans) < most else None

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Mark the segments that make a program cheaper, and prove it: cosy-cc --auto.
 
-What could be marked is advise.py's answer.  Each of these is compiled, run, and compared
-with the program without marks; what does the same for less is kept.  The result is a patch.
+advise.py finds possible marks. The program is compiled with each, run, and compared with the
+program without marks; marks with the same behaviour at a lower cost are kept. The result is a
+patch.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from advise import AdviseError, Source, Span, overlap, say
 
 HERE = Path(__file__).resolve().parent
 DEVICE = Path("/dev/syscript")
-# Of the source tree: counts instructions.
+# In the source tree: counts instructions.
 GUEST = HERE.parents[1] / "vm" / "guest"
 INSTRUCTIONS, TIME = "instructions", "time"
 ROUNDS = {INSTRUCTIONS: 2, TIME: 15}
 
 
 class Candidate(NamedTuple):
-    """Something to mark: in which file, which statements, and for which calls."""
+    """A possible mark: the file, the statements, and the calls concerned."""
 
     source: Source
     span: Span
@@ -71,7 +72,7 @@ class Builder:
 
 
 class Meter:
-    """Runs the command with several programs: here, or in a guest."""
+    """Runs the command with several programs: on this machine, or in a guest."""
 
     def __init__(self, command: str, directory: Path) -> None:
         self.command = command
@@ -92,7 +93,7 @@ class Meter:
             )
 
     def __call__(self, programs: Sequence[Path]) -> list[Measured]:
-        """Of the first, which is the one without marks, and the others."""
+        """Compares the other programs with the first, which has no marks."""
         words = [str(ROUNDS[self.unit]), str(self.directory), self.command, *map(str, programs)]
         done = advise.run([*self.front, "python3", HERE / "meter.py", *words])
         try:
@@ -110,7 +111,7 @@ class Meter:
 
 
 class Measured(NamedTuple):
-    """What the runs without marks took, those with them, and did they do the same?"""
+    """The costs without marks and with them, and whether the behaviour was the same."""
 
     plain: list[int]
     ours: list[int]
@@ -121,7 +122,7 @@ class Measured(NamedTuple):
         return median(b / max(a, 1) for a, b in zip(self.plain, self.ours, strict=True))
 
     def gains(self, percent: float) -> bool:
-        """In the middle by so much, and in no round a loss."""
+        """The median improves by this much, and no round is a loss."""
         never_loses = all(b < a for a, b in zip(self.plain, self.ours, strict=True))
         return self.same and never_loses and self.ratio <= 1 - percent / 100
 
@@ -133,7 +134,7 @@ class Measured(NamedTuple):
 
 
 def candidates(sources: list[Source], report: advise.Node, most: int) -> Iterator[Candidate]:
-    """All that compiles of the sequences that cost most."""
+    """All marks that compile, for the sequences that cost most."""
     for one in list(advise.sequences(report))[:most]:
         text = f"{one.calls} calls, {one.text}"
         spans = [(source, span) for source in sources for span in advise.choices(source, one)]
@@ -148,7 +149,7 @@ def candidates(sources: list[Source], report: advise.Node, most: int) -> Iterato
 
 
 def best_of(measured: dict[Candidate, Measured], percent: float) -> list[Candidate]:
-    """Those that gain and do not overlap: the better one first."""
+    """Marks that gain and do not overlap, the better ones first."""
     kept: list[Candidate] = []
     for one in sorted(measured, key=lambda one: measured[one].ratio):
         others = [other.span for other in kept if other.source is one.source]
@@ -160,7 +161,7 @@ def best_of(measured: dict[Candidate, Measured], percent: float) -> list[Candida
 def choose(
     found: list[Candidate], build: Builder, measure: Meter, percent: float
 ) -> tuple[list[Candidate], Measured | None]:
-    """What to mark, and what all of it is worth; says of each candidate what it was."""
+    """The marks to keep, and their total gain; prints the result for each candidate."""
     plain = build([])
     seen = measure([plain, *(build([one]) for one in found)])[1:]
     measured = dict(zip(found, seen, strict=True))
@@ -184,7 +185,7 @@ def patch(source: Source, spans: list[Span]) -> Iterator[str]:
 
 
 def write(kept: list[Candidate], sources: list[Source], worth: str) -> None:
-    """The patch, which begins with what it does for whom."""
+    """The patch, with a summary of its effect at the top."""
     print(f"Compounds for the calls that cost most: {worth}.\n")
     for one in kept:
         print(f"* {one}: {one.text}")
@@ -202,7 +203,7 @@ def auto(args: argparse.Namespace, sources: list[Source], options: list[str]) ->
         say(f"{other['calls']} calls need no compound: {other['text']}")
     if not found:
         raise AdviseError("nothing to mark")
-    # Not in /tmp, of which guests have another.
+    # Not in /tmp, which guests do not share.
     directory = Path(tempfile.mkdtemp(prefix=".cosy-auto-", dir=Path.cwd()))
     try:
         build = Builder(sources, [args.compiler, *options], directory)

@@ -10,7 +10,7 @@ COSY_RUNTIME_SRC := $(wildcard cosy/runtime/*.c)
 COSY_RUNTIME_OBJ := $(COSY_RUNTIME_SRC:%.c=$(BUILD)/%.bc)
 COSY_TOOLS := $(wildcard cosy/*.py)
 COSY_HOST_OBJ := $(addprefix $(BUILD)/cosy/,host.o heap.o engines.o)
-# The library's: the way to the kernel, and the user backend without LuaJIT.
+# The library's objects: the interface to the kernel, and the user backend without LuaJIT.
 COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o core/user/lock.o core/user/ticket.o \
 	$(patsubst %,core/user/%.o,script turn arena fork fd limits engine run syscalls time clock \
 		usermem accept attributes files frames mmsg readdirplus) \
@@ -26,12 +26,12 @@ $(BUILD)/cosy-cc: cosy/cosy-cc $(COSY)/cosy.so $(COSY)/cosy-runtime.bc \
 
 unit-programs: cosy
 
-# The compiler that programs are compiled with is the one that the plugin is for.
+# The plugin is for the compiler that also compiles programs.
 $(BUILD)/deps/clang: tools/deps
 	$(Q)tools/deps clang
 	$(Q)touch $@
 
-# Expanded when used: there may be no llvm-config before.
+# Expanded when used: llvm-config may be missing before.
 COSY_CXXFLAGS = -std=c++17 -O1 -fno-rtti -fno-exceptions -fPIC -fvisibility=hidden \
 	-Wall -Wextra -Wno-unused-parameter $$($(COSY_LLVM_CONFIG) --cppflags) -MMD -MP
 
@@ -48,7 +48,7 @@ $(COSY)/cosy.so: $(COSY_PLUGIN_OBJ)
 	$(call say,LD)
 	$(Q)$(COSY_CLANG) -shared -o $@ $^ $$($(COSY_LLVM_CONFIG) --ldflags --libs) -lstdc++
 
-# Not optimised here: it is in its place, with the segments that use it.
+# Not optimised here: it is optimised together with the segments that use it.
 $(BUILD)/cosy/runtime/string.bc: private COSY_RUNTIME_FLAGS := -fno-builtin
 $(BUILD)/cosy/runtime/%.bc: cosy/runtime/%.c cosy/runtime/runtime.h $(BUILD)/deps/clang
 	$(call say,CC)
@@ -68,7 +68,7 @@ $(COSY)/%.py: cosy/%.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-# Expanded when used: lib/build.mk comes later.  The library is a static one.
+# Expanded when used: lib/build.mk comes later. The library is a static one.
 COSY_HOST_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC -ftls-model=initial-exec -MMD -MP \
 	-I$(BUILD)/include -iquote core -iquote lib
 
@@ -87,8 +87,8 @@ $(BUILD)/engine/confined/%.o: engine/confined/%.S
 	@mkdir -p $(@D)
 	$(Q)$(CC) -c -o $@ $<
 
-# One object, so that only the public names are left for programs to clash with.  With
-# the engine: see engine/confined/build.mk.
+# One object, so that only the public names can clash with programs. With the engine: see
+# engine/confined/build.mk.
 $(COSY)/libcosy.o: $(COSY_HOST_OBJ) $(COSY_LIB_OBJ)
 	$(call say,LD)
 	$(Q)$(LD) -r -o $@ $^
@@ -101,8 +101,8 @@ $(BUILD)/libcosy.a: $(COSY)/libcosy.o
 
 -include $(COSY)/plugin/llvm.d $(COSY_PLUGIN_OBJ:.o=.d) $(COSY_HOST_OBJ:.o=.d)
 
-# Where $(PREFIX) is: cosy-cc finds the rest from its own place.  `make install` has it
-# where `make cosy` has built it.
+# The location of $(PREFIX): cosy-cc finds the rest relative to itself. `make install` installs it
+# if `make cosy` has built it.
 .PHONY: install-cosy
 install: $(if $(wildcard $(BUILD)/libcosy.a),install-cosy)
 install-cosy: $(if $(wildcard $(BUILD)/libcosy.a),,cosy)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* The engine that compounds run on in the process: COSY_ENGINE=user. */
+/* The engine that runs compounds in the process: COSY_ENGINE=user. */
 #include "user/user.h"
 #include "host.h"
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A compound as cosy-cc puts it into a program: an image (see
- * linux/syscript_image.h) that is not at its place yet, and its data.
+ * A compound as cosy-cc puts it into a program: an unrelocated image (see linux/syscript_image.h),
+ * and its data.
  *
- * A file is a struct cosy_file, and the parts that it tells of, each at a multiple
- * of 8 bytes from its beginning.  The loader chooses a place for the data in the arena,
- * and then
+ * A file is a struct cosy_file followed by the parts that it describes, each at a multiple of 8
+ * bytes from its beginning. The loader chooses a place for the data in the arena, and then
  *
  *   - copies data there, and zeroes what follows up to memory_size;
  *   - adds the place's address to the 64 bits at each of data_relocs;
  *   - adds the place's offset in the arena to imm of each of code_relocs;
  *   - fills in arena_shift and the stack in the image's header.
  *
- * Nothing of this is trusted: the engine checks the image that comes out.
+ * None of this is trusted: the engine checks the resulting image.
  */
 #ifndef COSY_FILE_H
 #define COSY_FILE_H
@@ -33,7 +32,7 @@ struct cosy_part {
  * @data:        bytes
  * @memory_size: of data and what is zeroed, in bytes
  * @align:       of data, a power of two
- * @stack:       bytes of frames that calls can add up to; 0: unknown
+ * @stack:       bytes of frames in nested calls, at most; 0: unknown
  * @native:      the same for the machine's stack
  * @code_relocs: uint32_t, instructions
  * @data_relocs: uint32_t, bytes from the beginning of data
@@ -55,7 +54,7 @@ struct cosy_line {
 	uint32_t insn, file, line;
 };
 
-/* What a compound aborts with where a check of -fsanitize fails. */
+/* The error with which a compound aborts if a -fsanitize check fails. */
 #define COSY_CHECK_FAILED	(-2)
 
 #endif /* COSY_FILE_H */

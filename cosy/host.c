@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * The program's side of compounds: the shared buffer, what each thread has of it,
- * and calls of segments.
+ * The program's side of compounds: the shared buffer, each thread's part of it, and calls of
+ * segments.
  *
  * The arena, from its beginning:
  *
- *   a page that nothing lies in, so that 0 is no address
+ *   an unused page, so that 0 is not an address
  *   the units' data, and variables that several files use
- *   what cosy_malloc() gives, and among it a piece for each thread:
+ *   memory for cosy_malloc(), including a piece for each thread:
  *     struct cosy_piece, then frames of the program's functions, upwards
  *     frames of the compounds, from the end downwards
  *
- * Where there is no room for a thread's piece, or no engine, segments run as the
- * ordinary functions that they are too, and frames lie in ordinary memory.
+ * Without room for a thread's piece, or without an engine, segments run natively, as ordinary
+ * functions, and frames are in ordinary memory.
  *
  * In the kernel each thread has a script of each unit, whose stack is in its piece.
- * While there is one thread, its scripts see what has been allocated of the arena and
- * not the rest: pages take long to pin.
+ * While there is only one thread, its scripts see only the allocated part of the arena, because
+ * pinning pages is slow.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -52,7 +52,7 @@ enum engine { NATIVE, USER, KERNEL };
 struct loaded {
 	struct cosy_unit *unit;
 	char *data;
-	bool native;			/* the kernel refuses it */
+	bool native;			/* refused by the kernel: runs natively */
 };
 
 static struct {
@@ -61,7 +61,7 @@ static struct {
 	bool forced;			/* the user has chosen it: no other engine may be used */
 	struct thread *threads;
 	char *arena;			/* NULL without one */
-	unsigned long size;		/* 0 without an arena */
+	unsigned long size;		/* 0: there is no arena */
 	uintptr_t end;
 	struct loaded *units[UNITS_MAX];
 	uint64_t nunits;

@@ -43,8 +43,8 @@ struct cosy_unit {
 void cosy_unit(struct cosy_unit *unit);
 
 /*
- * Called by a constructor, once for each variable that several files use and that
- * @pointer leads all of them to: moves it into the shared buffer.
+ * Called by a constructor, once for each variable that several files use through @pointer: moves it
+ * into the shared buffer.
  */
 void cosy_variable(void **pointer, uint64_t size, uint64_t align, const char *name);
 
@@ -60,7 +60,7 @@ long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(voi
 /* The same for a segment with one exit. */
 void cosy_run(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
 
-/* For the library, in a child of fork(2). */
+/* For the library: called in a child of fork(2). */
 void cosy_fork_child(void);
 
 #endif /* COSY_HOST_H */

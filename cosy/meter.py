@@ -4,8 +4,8 @@
 
 usage: meter.py ROUNDS DIRECTORY COMMAND PROGRAM...
 
-The command is the shell's, with the program's path in PROGRAM.  What counts is the time
-on CPUs of it and its children, in ns: a guest that counts instructions has one for each.
+The shell runs the command, with the program's path in PROGRAM. The cost is the CPU time of it and
+its children, in ns: in an icount guest, a ns is an instruction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def used() -> float:
 
 
 def run(directory: str, command: str, program: str) -> tuple[int, str]:
-    """What it took, and what it did: status and output, in short."""
+    """Its cost, and a digest of its behaviour: status and output."""
     before = used()
     done = subprocess.run(
         ["sh", "-c", command],

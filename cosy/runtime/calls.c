@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * System calls under the names that the C library has for them: -1 and errno, or
- * the result.  Only the sizes of arguments matter here, so no header of the C
- * library is needed, nor wanted: those with a number of arguments that varies have
- * all of them here, and the plugin passes 0 for what is missing.
+ * the result. Only the sizes of arguments matter, so the C library's headers are not included:
+ * variadic functions have all their arguments here, and the plugin passes 0 for missing ones.
  */
 #define __COSY_RUNTIME__
 #include <asm/unistd.h>
@@ -205,7 +204,7 @@ CALL3(I, madvise, __NR_madvise, P, L, I)
 CALL3(I, msync, __NR_msync, P, L, I)
 CALL2(I, memfd_create, __NR_memfd_create, P, U)
 
-/* Time, and who we are */
+/* Time, and IDs of users and processes */
 CALL2(I, clock_gettime, __NR_clock_gettime, I, P)
 CALL2(I, clock_getres, __NR_clock_getres, I, P)
 CALL2(I, gettimeofday, __NR_gettimeofday, P, P)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * System calls whose number is known when they are made: -errno, or the result.
- */
+/* System calls by a number known only at run time: -errno, or the result. */
 #include "../../include/uapi/syscript_image.h"
 #include "runtime.h"
 

@@ -3,7 +3,7 @@
 #ifndef COSY_RUNTIME_H
 #define COSY_RUNTIME_H
 
-/* The plugin turns it into a call of the engine; @number has to be a constant. */
+/* The plugin turns it into a call of the engine; @number must be a constant. */
 long __cosy_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* The same with any number, and @args[6]. */
@@ -11,7 +11,7 @@ long __cosy_syscall_number(long number, const long *args);
 
 /*
  * Each thread has a piece of the shared buffer for its compounds' frames, of
- * COSY_PIECE bytes and at a multiple of that.  It begins with this.
+ * COSY_PIECE bytes and at a multiple of that.  This structure is at its beginning.
  */
 #define COSY_PIECE	65536UL
 

@@ -162,8 +162,8 @@ int bcmp(const void *a, const void *b, size_t n)
 }
 
 /*
- * Bytes that are 0 in a word have their highest bit set in (w - ONES) & ~w & HIGHS: the
- * lowest of these is the first one's.  There is no instruction that says which that is.
+ * Bytes that are 0 in a word have their highest bit set in (w - ONES) & ~w & HIGHS; the lowest such
+ * bit belongs to the first one. No instruction finds a bit's index.
  */
 static inline const u8 *place_of(const u8 *p, unsigned long found, unsigned long highs)
 {
@@ -428,7 +428,7 @@ enum {
 #define HEXUPPER (UPPER | ALPHA | XDIGIT | PRINT | GRAPH | ALNUM)
 #define HEXLOWER (LOWER | ALPHA | XDIGIT | PRINT | GRAPH | ALNUM)
 
-/* Indexes begin at EOF (-1), and with the 127 before that which the C library has as well. */
+/* Indexes begin at EOF (-1), after 127 more entries that the C library has as well. */
 static const unsigned short classes[384] = {
 	[128 + 0 ... 128 + 8] = CNTRL,
 	[128 + '\t'] = CNTRL | SPACE | BLANK,
@@ -626,7 +626,7 @@ static void swap(u8 *a, u8 *b, size_t size)
 	}
 }
 
-/* Heap sort: no recursion, no memory, no bad case. */
+/* Heap sort: no recursion, no extra memory, no bad case. */
 static void sift(u8 *p, size_t at, size_t n, size_t size,
 		 int (*compare)(const void *, const void *))
 {
