@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The contents of many small files, read with one call: syscript_read_many().
- * What does not fit in is read again alone: syscript_open_read_close().
+ * Prints many small files, read with one call: syscript_read_many(). A file that does not fit is
+ * read again by itself: syscript_open_read_close().
  *
  * usage: catplus FILE...
  */
@@ -16,7 +16,7 @@
 
 #define ROOM	8192
 
-/* Twice the size each time, until it all fits. */
+/* Doubles the size until the file fits. */
 static int print_large(const char *path)
 {
 	ssize_t n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * tcpecho PORT: answers what comes over TCP connections with itself.  Connections
- * are accepted in batches, and what is ready is received with one call.  With a
- * port of 0 it takes one that is free; it says which on standard output.
+ * tcpecho PORT: sends back the data of TCP connections. Connections are accepted in batches, and
+ * all readable ones are received from with one call. With port 0 it chooses a free one; it prints
+ * the port on standard output.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static void accept_all(int epoll, int listener)
 		watch(epoll, fds[i]);
 }
 
-/* Waits for who does not read: a server for strangers would queue it. */
+/* Blocks on a client that does not read: a server for strangers would queue the data. */
 static void answer(int fd, const char *data, int len)
 {
 	if (len > 0 && send(fd, data, len, MSG_NOSIGNAL) != len)

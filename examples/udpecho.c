@@ -2,7 +2,7 @@
 /*
  * udpecho PORT: answers each UDP datagram with itself.  A round of the server - the
  * last answers sent, waiting, the next datagrams received - costs one mode switch.
- * With a port of 0 it takes one that is free; it says which on standard output.
+ * With port 0 it chooses a free one; it prints the port on standard output.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void prepare(void)
 	}
 }
 
-/* The answers lie where the questions were received. */
+/* The replies are in the buffers of the requests. */
 static void answer(int n)
 {
 	for (int i = 0; i < n; i++)

@@ -22,7 +22,7 @@ local function waiting(lfd, wait_ms)
 end
 
 function run(lfd, fds, max, flags, wait_ms)
-  -- Before a single connection is accepted: the room is there.
+  -- Before accepting: checks that the array is writable.
   fill(fds, 255, 4 * max)
   local n = accept(lfd, fds, max, flags)
   if n == EAGAIN and wait_ms ~= 0 then

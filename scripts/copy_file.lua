@@ -28,7 +28,7 @@ local ROOM = 65536
 local stat = util.buffer(144)     -- struct stat
 local buf
 
--- An error that says: not in this way, not between these two files.
+-- An error that means: try another way, not between these two files.
 local function other_way(err)
   return err == EXDEV or err == EINVAL or err == ENOSYS or err == EOPNOTSUPP or
          err == EPERM or err == EBADF or err == ETXTBSY
@@ -71,7 +71,7 @@ local function copy(from, to, size, regular)
   if regular and size > 0 and ioctl(to, FICLONE, from) == 0 then
     return size, 1
   end
-  -- Files of /proc say that they are empty, and copy_file_range() believes it.
+  -- Files of /proc report a size of 0, which copy_file_range() believes.
   if regular and size > 0 then
     local n, done = by_kernel(copy_file_range, from, to)
     if n > 0 or (n < 0 and not (other_way(n) and done == 0)) then return n, 2 end

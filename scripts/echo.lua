@@ -42,8 +42,7 @@ for i = 1, BATCH do
   hdr.iov, hdr.iovlen = bufs[i][0], 1
 end
 
--- Where and how much to receive is noted here: what becomes of the structures
--- from now on is for sending only.
+-- Records where and how much to receive: from now on the structures are for sending only.
 local inbox = net.messages(msgs[1][0], BATCH)
 
 local function now()
@@ -63,7 +62,7 @@ local function answer(sock, got)
   end
   while i <= got do
     local sent = send(sock, msgs[i][0], got - i + 1, ANSWER)
-    -- None: the first one is refused, and the others are not to suffer for it.
+    -- None was sent: the first one is refused, but the others must not suffer.
     if sent <= 0 then
       i = i + 1
     else
@@ -73,7 +72,7 @@ local function answer(sock, got)
   return answered
 end
 
--- A batch, or what net.recv() says if there is none by the deadline.
+-- A batch, or net.recv()'s error if there is none by the deadline.
 local function receive(sock, n, deadline)
   local got = recv(sock, inbox, n, MSG_DONTWAIT)
   local ms = got == EAGAIN and deadline - now() or 0

@@ -45,7 +45,7 @@ end
 
 function run(sfd, in_, max, out, n, wait_ms)
   local sent = 0
-  -- First: should this be an error, nothing has been sent.
+  -- First: if this is an error, nothing has been sent.
   if max > 0 and (in_ ~= inbox_addr or max ~= inbox_max) then
     inbox, inbox_addr, inbox_max = net.messages(in_, max), in_, max
   end

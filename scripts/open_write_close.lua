@@ -26,7 +26,7 @@ local TEMPORARY = const.O_WRONLY + const.O_CREAT + const.O_EXCL + const.O_CLOEXE
                   const.O_NOFOLLOW
 local NOREPLACE = 1
 
--- The string at an address, read by pieces that end where a page does.
+-- The string at an address, read in pieces that end at page boundaries.
 local function path_at(addr)
   local path = ""
   while #path < PATH_MAX do

@@ -23,7 +23,7 @@ local received, room = {}, {}
 function run(sfd, bufs, addrs, addr_lens, lens, max_batch)
   local n = 0
 
-  -- The kernel reads the room that there is, and writes what it took.
+  -- The kernel reads the address buffer's size, and writes the size used.
   for i = #room + 1, max_batch do
     room[i] = ADDR_SIZE
   end
@@ -38,7 +38,7 @@ function run(sfd, bufs, addrs, addr_lens, lens, max_batch)
     elseif len == EAGAIN then
       break
     elseif len < 0 and len ~= EINTR then
-      -- What came before the error is not lost: the next call meets it again.
+      -- Messages received before the error are not lost: the next call meets the error again.
       if n > 0 then break end
       return len
     end

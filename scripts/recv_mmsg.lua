@@ -29,7 +29,7 @@ function run(sock, msgs, n, flags, wait_ms)
   if got == EAGAIN and wait_ms ~= 0 then
     local ready = readable(sock, wait_ms)
     if ready < 0 then return ready end
-    -- Once: what is readable may still have nothing to receive.
+    -- Only once: a readable socket may still have nothing to receive.
     if ready > 0 then
       got = recvmmsg(sock, msgs, n, flags, 0)
     end

@@ -17,7 +17,7 @@ local HEADER_SIZE = 64   -- sizeof(struct mmsghdr)
 
 local function send_some(sock, msgs, n, flags)
   local sent = send(sock, msgs, n, flags)
-  -- There are flags, and amounts of control data, that it does not take.
+  -- It does not support some flags, or much control data.
   if sent == EINVAL or sent == ENOBUFS then
     sent = sendmmsg(sock, msgs, n, flags)
   end

@@ -23,18 +23,18 @@ local epoll_event = util.struct [[ uint32_t events; int fd; int high; ]]
 local ready = epoll_event(util.buffer(MOST * epoll_event.size), MOST)
 local events, first = ready[1][0], ready[1]
 
--- Those that may have more.
+-- Sockets that may have more connections.
 local listeners = {}
 
 local function note_from(from, lfd, n)
   for i = 0, n - 1 do poke(from + 4 * i, "i4", lfd) end
 end
 
--- From each its share, so that none keeps the others waiting.
+-- Accepts a share from each, so that none starves the others.
 local function accept_all(left, fds, from, max, flags)
   local n, err, i = 0, 0, 1
   for k = 1, left do listeners[k] = ready[k].fd end
-  -- A signal waits: what has been accepted is not to be lost.
+  -- A signal is pending: accepted connections must not be lost.
   while left > 0 and n < max and not (n > 0 and pending()) do
     local lfd, share = listeners[i], ceil((max - n) / (left - i + 1))
     local got = accept(lfd, fds + 4 * n, share, flags)
@@ -56,7 +56,7 @@ local function accept_all(left, fds, from, max, flags)
 end
 
 function run(epfd, fds, from, max, flags, wait_ms)
-  -- Before a single connection is accepted: the room is there.
+  -- Before accepting: checks that the array is writable.
   fill(fds, 255, 4 * max)
   if from ~= 0 then fill(from, 255, 4 * max) end
   local n = epoll_wait(epfd, events, min(max, MOST), wait_ms)

@@ -29,7 +29,7 @@ function run(epfd, events, max, bufs, size, lens, wait_ms)
   if n <= 0 then
     return n
   end
-  -- Before anything is received: the room to tell of it is there.
+  -- Before receiving: checks that the results can be stored.
   fill(lens, 0, 4 * n)
   copyin(events, EVENT * n, "i4", ready)
   for i = 1, n do

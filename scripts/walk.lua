@@ -47,13 +47,13 @@ local stat = util.buffer(144)     -- struct stat
 -- more than the names of one batch are kept of it: names[1] to names[count], of which
 -- names[next] is the next one.
 local levels, depth = {}, 0
-local batch, at = 0, 0            -- of e: entries, and those that are done
+local batch, at = 0, 0            -- of e: number of entries, and of those done
 local generation, current = 0, 0
 local want_paths, top_dev = false, 0
 -- What this call returns.
 local seen, matched, total, failed, bytes, dirs = 0, 0, 0, 0, 0, 0
 
--- They stay open between calls, so 0, 1 and 2 are left to the program, where they are closed.
+-- They stay open between calls, so they avoid 0, 1 and 2, even if the program closed these.
 local function open_dir(dir, name)
   local fd = openat(dir, name, OPEN)
   if fd < 0 or fd > 2 then return fd end
@@ -68,7 +68,7 @@ local function identity(fd)
   return peek(stat, "u4"), peek(stat + 8, "u4"), peek(stat + 12, "u4")
 end
 
--- Far up, a descriptor is not needed for long: its place is noted instead.
+-- Descriptors of far levels are closed: the directory's position is saved instead.
 local function close_far(level)
   if not level.fd then return end
   level.pos = tell(level.fd)
@@ -100,7 +100,7 @@ local function drop()
   depth = depth - 1
 end
 
--- Back up.  The level above is found again as "..", if it still is that one.
+-- Back up. The level above is found as "..", if that is still the same directory.
 local function pop()
   local level, above = levels[depth], levels[depth - 1]
   if above and not above.fd then
@@ -115,14 +115,14 @@ local function pop()
     end
   end
   drop()
-  -- It was moved: what is left of it, and of those above it, cannot be reached.
+  -- It was moved: the rest of it, and of the levels above, is out of reach.
   while depth > 0 and not levels[depth].fd do
     failed = failed + 1
     drop()
   end
 end
 
--- The entries of a batch that no path is wanted of: nothing can stop it.
+-- Entries of a batch when no paths are wanted: nothing can stop it.
 local function look(level)
   local types, errors, names = e.type, e.error, level.names
   local found, added, errs, n = 0, 0, 0, level.count
@@ -149,7 +149,7 @@ local function look(level)
   level.count, at = n, batch
 end
 
--- The same with paths, up to the first that has no room: false.
+-- The same with paths, up to the first that does not fit: false.
 local function look_and_tell(level, out, room)
   while at < batch do
     local i = at + 1
@@ -239,7 +239,7 @@ function run(dir, token, budget, out, room, flags)
   elseif token ~= current or want_paths ~= (out ~= 0) then
     return EINVAL
   end
-  -- A signal waits: the next call goes on from here.
+  -- A signal is pending: the next call continues from here.
   while depth > 0 and seen < budget and
         not (seen > 0 and pending()) do
     local level = levels[depth]

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Fast while there is work, slow while there is none, and slower than that while it is
- * hot: for CPUs whose governor is `syscript`.
+ * For CPUs whose governor is `syscript`: fast while there is work, slow while there is none, and
+ * slowest while the CPU is hot.
  *
  *   syscript load throttle throttle.o --for cpufreq --at x86_pkg_temp
  */
 #include <linux/syscript_cpufreq.h>
 
-#define HOT	80000	/* thousandths of a degree, and cool again: */
+#define HOT	80000	/* thousandths of a degree; cool again below: */
 #define COOL	70000
 
 static __u32 is_hot;

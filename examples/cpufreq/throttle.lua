@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- As throttle.c: fast while there is work, slow while there is none or it is hot.
+-- Like throttle.c: fast while there is work, slow while there is none or it is hot.
 --
 --   syscript load throttle throttle.lua --for cpufreq --at x86_pkg_temp
 
-local HOT, COOL = 80000, 70000 -- thousandths of a degree, and cool again
+local HOT, COOL = 80000, 70000 -- thousandths of a degree; cool again below
 local is_hot = false
 
 local function throttle(frequency, load, min, max)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module to begin with.  A number written to /sys/module/template/parameters/number is
- * given to the program loaded with --for template; what that returns is in result, there.
- * A library, template, has one function: programs call template_times(a, b).
+ * A template for modules. A number written to /sys/module/template/parameters/number is passed to
+ * the program loaded with --for template; its return value is in the parameter result. A library,
+ * template, has one function: programs call template_times(a, b).
  */
 #include <linux/capability.h>
 #include <linux/module.h>
@@ -10,7 +10,7 @@
 #include <linux/syscript_program.h>
 
 static DEFINE_MUTEX(lock);
-static struct syscript_hook *hook; /* the one place that there is */
+static struct syscript_hook *hook; /* the only attach point */
 static long result;
 
 static int attach(struct syscript_hook *fresh, struct net *net, const char *where, char *error,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * UDP and TCP to port 4000 of 10.0.0.9 go to one of three servers, by the client's port;
- * what they answer comes from 10.0.0.9.  The same for each packet, so nothing is kept.  A
- * packet of theirs whose port cannot be told, as of a later fragment, is dropped.
+ * their replies come from 10.0.0.9. The choice is the same for each packet, so there is no state. A
+ * server's packet whose port is unknown, such as a later fragment, is dropped.
  */
 #include <linux/syscript_netfilter.h>
 

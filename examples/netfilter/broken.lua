@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What cannot be compiled: a table for each packet.  docs/firewall-lua.md
+-- Cannot be compiled: makes a table for each packet. docs/firewall-lua.md
 
 local seen = 0
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Refuses DNS questions about a name and all names below it: the sender is told at once
- * that gets no answer, and does not wait.
+ * Refuses DNS questions about a name and all names below it: the sender gets an error at once, and
+ * does not wait.
  *
- * A name is decided by its last bytes, so none is long enough to hide it, and takes at most
- * 127 steps.
- * What cannot be decided is refused: questions over TCP, whose stream a packet has any part
- * of; several questions, or none; a name without an end; a packet whose protocol cannot be
- * told.  Encrypted DNS is no question to port 53.
+ * The last bytes of a name decide, so no name is too long to check, and a check takes at most 127
+ * steps. Undecidable packets are refused: questions over TCP, since a packet may have any part of
+ * the stream; several questions, or none; a name without an end; a packet of unknown protocol.
+ * Encrypted DNS does not use port 53.
  */
 #include <linux/syscript_netfilter.h>
 
@@ -19,7 +18,7 @@
 #define UDP		17
 #define UNKNOWN		255
 
-/* As packets have it: lengths in front of labels, and 0. */
+/* In the format of packets: a length before each label, and a final 0. */
 static const __u8 refused[] = "\007example\003net";
 
 static __u8 lower(__u8 c)
@@ -27,7 +26,7 @@ static __u8 lower(__u8 c)
 	return c >= 'A' && c <= 'Z' ? c + 32 : c;
 }
 
-/* Does the name that ends at @end end as the one that is refused? */
+/* Is the name that ends at @end the refused one, or below it? */
 static int is_refused(const __u8 *name, unsigned int end)
 {
 	if (end < sizeof(refused))

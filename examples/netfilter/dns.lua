@@ -1,27 +1,28 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Refuses DNS questions about a name and all names below it: the sender is told at once
--- that it gets no answer, and does not wait.
+-- Refuses DNS questions about a name and all names below it: the sender gets an error at once, and
+-- does not wait.
 --
--- A name is decided by its last bytes, so none is long enough to hide it, and one of more
--- labels than it has time for is refused: 34 are in the name of an IPv6 address.
--- What cannot be decided is refused: questions over TCP, whose stream a packet has any part
--- of; several questions, or none; a name without an end; a packet whose protocol cannot be
--- told, or has more than 60 bytes of IP's headers.  Encrypted DNS is no question to port 53.
+-- The last bytes of a name decide, so no name is too long to check; one with more labels than the
+-- time limit allows is refused (an IPv6 address's name has 34). Undecidable packets are refused:
+-- questions over TCP, since a packet may have any part of the stream; several questions, or none; a
+-- name without an end; a packet of unknown protocol, or with more than 60 bytes of IP headers.
+-- Encrypted DNS does not use port 53.
 
 local HEADER, NAME_MAX, LABEL_MAX, LABELS_MAX, DNS = 12, 255, 63, 36, 53
 local TCP, UDP, UNKNOWN, HEADERS_MAX = 6, 17, 255, 60
 
--- As packets have it: lengths in front of labels, and 0.
+-- In the format of packets: a length before each label, and a final 0.
 local refused = "\7example\3net\0"
 
 -- More of the packet than the 64 bytes that programs see by default.
 program.copies = 256
 
--- Four bytes as a number, letters in lower case; no name of a host has what else that changes.
+-- Four bytes as a number, lower-casing letters; host names contain no other bytes that this
+-- changes.
 local LOWER = 0x20202020
 local function folded(number) return bit.bor(number, LOWER) end
 
--- The refused name in fours, which are compared faster than bytes; the last may overlap.
+-- The refused name in words of four bytes, which compare faster; the last one may overlap.
 local fours, offsets = {}, {}
 for at = 0, #refused - 1, 4 do
 	local offset = math.min(at, #refused - 4)
@@ -30,7 +31,7 @@ for at = 0, #refused - 1, 4 do
 	fours[#fours + 1] = folded(((a * 256 + b) * 256 + c) * 256 + d)
 end
 
--- Does the name from @first to its 0, at @last, end as the one that is refused?
+-- Is the name from @first to its 0, at @last, the refused one, or below it?
 local function is_refused(packet, first, last)
 	local at = last + 1 - #refused
 	if at < first then return false end
@@ -59,7 +60,7 @@ function run(packet)
 	if not port then return REJECT end
 	if port ~= DNS then return ACCEPT end
 	if packet.transport == TCP or packet:u2(packet.l4 + 8 + 4) ~= 1 then return REJECT end
-	-- What is not copied takes longer to read.
+	-- Bytes beyond the copied ones would take longer to read.
 	if packet.l4 > HEADERS_MAX then return REJECT end
 	return judge(packet, packet.l4 + 8 + HEADER)
 end

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * TCP port 2200 is open to those who have sent a datagram to UDP ports 7001, 7002 and 7003,
- * in this order; for ten seconds, or as long as they use it.  A packet whose protocol or
- * port cannot be told is dropped.
+ * TCP port 2200 is open to hosts that have sent datagrams to UDP ports 7001, 7002 and 7003, in this
+ * order; for ten seconds, or as long as they use it. A packet whose protocol or port is unknown is
+ * dropped.
  */
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_table.h>
@@ -14,7 +14,7 @@
 #define UDP	17
 #define UNKNOWN	255
 
-/* IPv6's, or IPv4's with zeros before it. */
+/* An IPv6 address, or an IPv4 address with zeros before it. */
 struct address {
 	__u32 part[4];
 };

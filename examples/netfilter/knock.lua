@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- TCP port 2200 is open to those who have sent a datagram to UDP ports 7001, 7002 and 7003,
--- in this order; for ten seconds, or as long as they use it.  A packet whose protocol or
--- port cannot be told is dropped.
+-- TCP port 2200 is open to hosts that have sent datagrams to UDP ports 7001, 7002 and 7003, in this
+-- order; for ten seconds, or as long as they use it. A packet whose protocol or port is unknown is
+-- dropped.
 
 local DOOR, FIRST, KNOCKS = 2200, 7001, 3
 local TCP, UDP, UNKNOWN = 6, 17, 255
 local visitors = program.table{ "heard", entries = 1024, age = 10000, keys = 4 }
 
--- By IPv6's address, or IPv4's with zeros before it.
+-- By the IPv6 address, or the IPv4 address with zeros before it.
 local function find(packet)
 	if packet.protocol == 0x800 then return visitors:find(0, 0, 0, packet:u4(12)) end
 	return visitors:find(packet:u4(8), packet:u4(12), packet:u4(16), packet:u4(20))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- So many datagrams a second to UDP port 4000, of all senders together; the rest is
--- dropped, and so is what may be one: a packet whose protocol or port cannot be told.
+-- Limits datagrams per second to UDP port 4000, from all senders together; the rest is dropped, and
+-- so is a packet whose protocol or port is unknown.
 --
 --   syscript load limit limit.lua --for netfilter --at "inet input"
 

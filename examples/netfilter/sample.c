@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Marks one packet in a hundred, for whoever logs what has the mark: nftables' rule
- * "meta mark 0x5a log group 5", say, and `tcpdump -i nflog:5`.
+ * Marks one packet in a hundred, for tools that log marked packets, such as nftables' rule "meta
+ * mark 0x5a log group 5" with `tcpdump -i nflog:5`.
  */
 #include <linux/syscript_netfilter.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * So many datagrams a second to UDP port 4000 from each sender, an IPv4 address or an IPv6
- * network of 64 bits, all of whose addresses one host may have; the rest is dropped, and so
- * is a packet whose protocol or port cannot be told.  Of up to 4,096 senders, and those
- * that are silent for a minute are forgotten.
+ * Limits datagrams per second to UDP port 4000 from each sender, an IPv4 address or an IPv6 /64
+ * network, all of whose addresses one host may have; the rest is dropped, and so is a packet whose
+ * protocol or port is unknown. Keeps up to 4,096 senders, each until it has been silent for a
+ * minute.
  */
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_table.h>
@@ -12,14 +12,14 @@
 #define A_SECOND	10
 #define UNKNOWN		255
 
-/* Whose seconds begin with their first datagram. */
+/* A source's seconds begin with its first datagram. */
 struct source {
 	__u64 since, count;
 };
 
 SYSCRIPT_TABLE(sources, __u64, struct source, 4096, 60000);
 
-/* Half of the bits are 0 in an IPv4 address, and in no network of IPv6 that is in use. */
+/* Half of the bits of an IPv4 sender are 0, which no IPv6 network in use has. */
 static __u64 sender_of(const struct syscript_packet *packet)
 {
 	const __u32 *v4 = (const __u32 *)(packet->data + 12);

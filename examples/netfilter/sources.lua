@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- So many datagrams a second to UDP port 4000 from each sender, an IPv4 address or an IPv6
--- network of 64 bits, all of whose addresses one host may have; the rest is dropped, and so
--- is a packet whose protocol or port cannot be told.  Of up to 4,096 senders, and those
--- that are silent for a minute are forgotten.
+-- Limits datagrams per second to UDP port 4000 from each sender, an IPv4 address or an IPv6 /64
+-- network, all of whose addresses one host may have; the rest is dropped, and so is a packet whose
+-- protocol or port is unknown. Keeps up to 4,096 senders, each until it has been silent for a
+-- minute.
 
 local PORT, A_SECOND, UNKNOWN = 4000, 10, 255
 
--- Whose seconds begin with their first datagram.
+-- A source's seconds begin with its first datagram.
 local sources = program.table{ "since", "count", entries = 4096, age = 60000, keys = 2 }
 
--- No network of IPv6 that is in use begins with 32 bits of 0.
+-- No IPv6 network in use begins with 32 bits of 0.
 local function sender_of(packet)
 	if packet.protocol == 0x800 then return sources:add(0, packet:u4(12)) end
 	return sources:add(packet:u4(8), packet:u4(12))

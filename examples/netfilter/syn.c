@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The first packet of a TCP connection is let in when it comes for the second time: who
- * only floods with them does not send one again, clients do so after a second.  Who has
- * done it once is known for a minute, by an IPv4 address or an IPv6 network of 64 bits.
- * A packet whose protocol or flags cannot be told is dropped.
+ * Accepts the first packet of a TCP connection only when it comes again: a flooder does not repeat
+ * it, clients do after a second. A client that has done so is known for a minute, by its IPv4
+ * address or IPv6 /64 network. A packet whose protocol or flags are unknown is dropped.
  */
 #include <linux/syscript_netfilter.h>
 #include <linux/syscript_table.h>
@@ -14,12 +13,12 @@
 #define UNKNOWN	255
 #define PATIENCE	500000000	/* ns; clients wait for 1,000,000,000 */
 
-/* Of the packet: as far as a header with options goes, and the flags. */
+/* Bytes of the packet: up to a TCP header with options, and its flags. */
 const __u32 syscript_copies = 80;
 
 SYSCRIPT_TABLE(clients, __u64, __u64, 4096, 60000);
 
-/* Half of the bits are 0 in an IPv4 address, and in no network of IPv6 that is in use. */
+/* Half of the bits of an IPv4 sender are 0, which no IPv6 network in use has. */
 static __u64 sender_of(const struct syscript_packet *packet)
 {
 	const __u32 *v4 = (const __u32 *)(packet->data + 12);

@@ -19,7 +19,7 @@ local recv, send, str_in, str_out = net.recv, net.send, util.str_in, util.str_ou
 local peek, poke, byte, sub, lower = util.peek, util.poke, string.byte, string.sub, string.lower
 
 local BATCH, SIZE, ADDRESS = 16, 2048, 28
-local QUESTION, FLAGS, LABEL_MOST = 13, 3, 63     -- places in a message; bytes of a label
+local QUESTION, FLAGS, LABEL_MOST = 13, 3, 63     -- indexes in a message; maximum bytes of a label
 local KEPT_MOST, WAITS_MOST = 1000, 1000
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
@@ -32,7 +32,7 @@ local function buffers()
   return data
 end
 
--- Structures for a batch of messages in such buffers, and the first message's iovec.
+-- Structures for a batch of messages in these buffers, and the first message's iovec.
 local function messages(data, names)
   local bufs, msgs = iovec.new(BATCH), mmsghdr.new(BATCH)
   for i = 1, BATCH do
@@ -49,11 +49,11 @@ local in_, up_in = messages(data, names), messages(answers)
 local out, out_bufs = messages(data, names)
 local inbox, up_inbox = net.messages(in_, BATCH), net.messages(up_in, BATCH)
 
--- By the question, in small letters: what the answer has between its id and the question, and
--- after that.  Those of the second before, too.
+-- By question, in lower case: the answer's bytes between its ID and the question, and after it.
+-- Includes those of the previous second.
 local heads, rests, heads_before, rests_before = {}, {}, {}, {}
 local nkept, second, answered = 0, 0, 0
--- By the id of what was asked: the client's address and id, and the question.
+-- By the forwarded query's ID: the client's address and ID, and the question.
 local waits, nwaits, id = {}, 0, util.buffer(2)
 
 local function begin_second()
@@ -66,7 +66,7 @@ local function begin_second()
   end
 end
 
--- The question of a message, in small letters, with what follows it in a query; where it ends.
+-- A message's question in lower case, with the bytes after it in a query; and where it ends.
 local function question(text)
   if #text < QUESTION + 4 or byte(text, 5) ~= 0 or byte(text, 6) ~= 1 then return nil end
   local at, len = QUESTION, byte(text, QUESTION)
@@ -78,7 +78,7 @@ local function question(text)
   return lower(sub(text, QUESTION, at + 4)), at + 4
 end
 
--- Asks the other server what message i asks.
+-- Forwards the question of message i to the other server.
 local function forward(up, i, text, key)
   if nwaits == WAITS_MOST then waits, nwaits = {}, 0 end
   getrandom(id, 2, 0)
@@ -88,7 +88,7 @@ local function forward(up, i, text, key)
   sendto(up, str_in(id, 2) .. sub(text, FLAGS), #text, MSG_DONTWAIT)
 end
 
--- Makes of query i its answer, as message n to send, if it is kept.
+-- Turns query i into its answer, as message n to send, if it is cached.
 local function answer(i, n, key, stop)
   local head, rest = heads[key], rests[key]
   if not head then head, rest = heads_before[key], rests_before[key] end
@@ -117,7 +117,7 @@ local function serve(sock, up, got)
   if n > 0 then send(sock, out, n, MSG_DONTWAIT) end
 end
 
--- Answers of the other server: to the clients that wait, and to keep.
+-- Answers of the other server: sent to the waiting clients, and cached.
 local function take_answers(sock, up)
   local got = recv(up, up_inbox, BATCH, MSG_DONTWAIT)
   for i = 0, got - 1 do

@@ -29,11 +29,11 @@ local not_found = response("404 Not Found", "not found\n")
 local bad_request = response("400 Bad Request", "bad request\n")
 local not_allowed = response("405 Method Not Allowed", "GET only\n")
 
--- Heads of which only a part has come, by descriptor.
+-- Partly received heads, by descriptor.
 local parts = {}
 
--- The headers from a place in the text on: whether there is a Host, whether the connection goes
--- on, how long the body is, and where it begins; nil if there is something else.
+-- The headers from a position in the text on: whether there is a Host, whether the connection
+-- persists, the body's length, and where it begins; nil if the head is malformed.
 local function headers(text, at)
   local host, keep, length = false, true, 0
   while true do
@@ -53,7 +53,7 @@ local function headers(text, at)
   return host, keep, length, at + 2
 end
 
--- Answers the requests that the text has; what is left of it, or nil to close the connection.
+-- Answers the requests in the text; returns the rest of it, or nil to close the connection.
 local function answer(fd, text)
   local replies = 0
   while text:find("\r\n\r\n", 1, true) do

@@ -31,7 +31,7 @@ local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
 local counts, gauges, malformed = {}, {}, 0
 
--- The line of a text that begins at a place; where the next one begins.
+-- Takes the line at a position of a text; returns where the next one begins.
 local function take_line(text, at)
   local name, value, kind, after = match(text, "^([^:\n]+):(%-?[%d%.]+)|(%a+)()", at)
   value = tonumber(value)
@@ -46,7 +46,7 @@ local function take_line(text, at)
   return match(text, "^[^\n]*\n?()", after)
 end
 
--- Mostly it is one count.
+-- Usually a datagram is one count.
 local function take(text)
   local name, value = match(text, "^([^:\n]+):(%d+)|c\n?$")
   if name then

@@ -32,7 +32,7 @@ local function arp(f, address, mac)
   return true
 end
 
--- An IPv4 header that says what is true of its length, and has not changed on the way.
+-- An IPv4 header with a correct length and checksum.
 local function is_whole(f)
   local sum, total = 0, f:u2(16)
   for at = 14, 32, 2 do sum = sum + f:u2(at) end
@@ -48,7 +48,7 @@ local function ping(f, address)
   f:put4(30, f:u4(26))
   f:put4(26, address)
   f:put1(34, ECHO_REPLY)
-  -- The checksum misses what the type has lost.
+  -- The checksum changes by what the type loses.
   local sum = f:u2(36) + ECHO * 256
   f:put2(36, sum > 0xffff and sum - 0xffff or sum)
   return true

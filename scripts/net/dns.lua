@@ -34,7 +34,7 @@ local function add(name, name_len, address)
   return 0
 end
 
--- The name at an offset, and the offset after it; nil if it does not end in the payload.
+-- The name at an offset, and the offset after it; nil if it exceeds the payload.
 local function read_name(f, at, last)
   local labels, n = {}, 0
   while at < last do
@@ -47,7 +47,7 @@ local function read_name(f, at, last)
   end
 end
 
--- Makes of a question its answer, and returns the length; nil if it is none.
+-- Turns a question into its answer and returns the length; nil if it is not a question.
 local function answer(f, at, len)
   if len < 17 then return nil end
   local flags = f:u2(at + 2)
@@ -68,7 +68,7 @@ local function answer(f, at, len)
   end
   f:put2(at + 2, status + bit.band(flags, RECURSION_DESIRED))
   f:put2(at + 6, wanted and 1 or 0)
-  f:put4(at + 8, 0)               -- nothing else: what followed the question is cut off
+  f:put4(at + 8, 0)               -- counts of 0: records after the question are dropped
   return length
 end
 

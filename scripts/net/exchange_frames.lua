@@ -40,7 +40,7 @@ local function flush(port)
   return math.max(port:flush(), 0)
 end
 
--- In their order, with copies among them.
+-- In order, including the copies.
 local function send_mixed(port, up, n, out)
   local sent, last = 0, port
   for slot = out, out + (n - 1) * SLOT, SLOT do

@@ -18,7 +18,7 @@
 local POLLIN = const.POLLIN
 local band, rshift, char = bit.band, bit.rshift, string.char
 
-local CLIENTS = 4096                -- whose Ethernet addresses are known at a time
+local CLIENTS = 4096                -- clients whose Ethernet addresses are known at a time
 local servers, macs, known = {}, {}, 0
 local pollfd = util.struct [[ int fd; short events; short revents; ]]
 local waiting = pollfd(util.buffer(2 * pollfd.size), 2)

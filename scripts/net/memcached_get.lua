@@ -16,7 +16,7 @@
 --   run(-1, key, key_len, value, value_len, flags)      put a value into the cache
 --   run(-1, key, key_len)                               forget it
 
-local BATCH, HOLD = 16, 200     -- frames; us in which to collect them
+local BATCH, HOLD = 16, 200     -- frames per batch; us in which to collect them
 local PLAIN = 1                 -- datagram 0 of 1, in memcached's header of 8 bytes
 local CR = 13
 local POLLIN = const.POLLIN

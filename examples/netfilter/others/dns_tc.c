@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What dns.c does, for eBPF at tc's egress, and for root: nftables' rules have no loops, so
- * they find no name below another one.  Packets are dropped: tc tells no sender.
+ * dns.c as eBPF for tc's egress, for root: nftables' rules have no loops, so they cannot match all
+ * names below another. Packets are dropped without an error to the sender, which tc cannot send.
  *
  *   clang-19 -target bpf -O2 -g -I/usr/include/x86_64-linux-gnu -c dns_tc.c
  *   tc qdisc add dev eth0 clsact
@@ -29,7 +29,7 @@ static __u8 lower(__u8 c)
 	return c >= 'A' && c <= 'Z' ? c + 32 : c;
 }
 
-/* Is what begins at @at the name that is refused? */
+/* Does the refused name begin at @at? */
 static int is_refused(const struct __sk_buff *skb, __u32 at)
 {
 	__u8 name[sizeof(refused)];
