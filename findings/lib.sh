@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the scripts of this folder share: packages of a pinned version in a temporary
-# folder, and a comparison of what a program prints with what it printed when the finding
-# was written.
+# Shared by the scripts of this folder: packages of a pinned version in a temporary folder, and a
+# comparison of a program's output with that when the finding was written.
 #
 # shellcheck shell=bash
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What every measuring program needs, those of bench/ and consolidate's replays: a clock, a
- * CPU of its own, statistics, the machine it runs on.
+ * Shared by all measuring programs, in bench/ and consolidate's replays: a clock, pinning to a CPU,
+ * statistics, and facts about the machine.
  */
 #ifndef MEASURE_H
 #define MEASURE_H
@@ -28,19 +28,18 @@ static inline uint64_t measure_cpu_now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Keeps the calling thread on one CPU, or on the last one there is. */
+/* Pins the calling thread to one CPU, or to the last one that exists. */
 void measure_pin(int cpu);
 
-/* Whether the calling thread runs before all that have no such priority; needs RLIMIT_RTPRIO. */
+/* Gives the calling thread real-time priority, or removes it; needs RLIMIT_RTPRIO. */
 void measure_first(bool first);
 
-/* The value below which the share @q of the @n samples lies; sorts them. */
+/* The value below which a share @q of the @n samples lies; sorts them. */
 double measure_quantile(double *samples, size_t n, double q);
 
 /*
- * The count for which @sample(@of, count), which returns what it took, takes @least ns.
- * Warms up, too.  Of several samples the shortest one counts: what else the machine does
- * only ever adds.
+ * The count for which @sample(@of, count), which returns its time, takes @least ns. Also warms up.
+ * The shortest of several samples counts, because other load only adds time.
  */
 uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *of,
 			   uint64_t least);
@@ -48,13 +47,13 @@ uint64_t measure_calibrate(uint64_t (*sample)(void *of, uint64_t count), void *o
 /* "tcg" (emulated), "kvm", another hypervisor's signature, or "none". */
 const char *measure_accel(void);
 
-/* A new directory, which is gone with all that is in it when the program ends. */
+/* A new directory, removed with its contents when the program ends. */
 const char *measure_directory(void);
 
 /* The running kernel's release. */
 const char *measure_kernel(void);
 
-/* Ends the program with a message, as printf() writes it. */
+/* Ends the program with a message, formatted like printf(). */
 _Noreturn void measure_die(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 

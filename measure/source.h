@@ -14,7 +14,7 @@ struct source {
 /* Reads a file; ends the program if that fails. */
 struct source source_read(const char *path);
 
-/* The kernel's, unless SYSCRIPT_BACKEND=user is in the environment. */
+/* The kernel backend, unless SYSCRIPT_BACKEND=user is in the environment. */
 enum syscript_backend source_backend(void);
 
 /* Registers it, and ends the program with the reason if that fails. */

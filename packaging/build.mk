@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-# `make install` and what undoes it; releases and packages.
+# `make install` and uninstall; releases and packages.
 
 PREFIX ?= /usr/local
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 MODULESLOADDIR ?= $(PREFIX)/lib/modules-load.d
 DOCDIR ?= $(PREFIX)/share/doc/syscript
-# A prefix of the system's own: DKMS looks in /usr/src.  Under any other, all is below it,
-# `make install` leaves out what is of the modules, and nothing else of the machine is touched.
+# A system prefix: DKMS looks in /usr/src. Under any other prefix everything is below it, `make
+# install` omits the modules' part, and nothing else on the machine is touched.
 SYSTEM_PREFIX := $(filter /usr /usr/local,$(PREFIX))
 DKMSDIR = $(DESTDIR)$(if $(SYSTEM_PREFIX),/usr,$(PREFIX))/src/syscript-$(LIB_VERSION)
 DKMSDIR_LUAJIT = $(DKMSDIR:syscript-$(LIB_VERSION)=syscript-luajit-$(LIB_VERSION))
 
-# Installing builds nothing: sudo would leave files of root's in build/.
+# Installing builds nothing: sudo would leave root's files in build/.
 built = @for file in $(1); do [ -e $$file ] || \
 	{ echo "$$file is missing: run 'make lib cli' first" >&2; exit 1; }; done
 
 .PHONY: install-documents install-packaging install-dkms install-activate install-luajit uninstall dist
 install: install-documents $(if $(SYSTEM_PREFIX),install-packaging install-dkms install-activate)
 
-# Documents, in folders as here: links between them hold.  Of the manual they name what is
+# Documents keep their folders, so that links between them work. They refer to manual pages as
 # installed, `man 7 syscript`.
 DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md COPYING \
 	$(wildcard LICENSES/* safety/README.md consolidate/README.md apps/README.md findings/*.md findings/*.sh \
@@ -55,7 +55,7 @@ install-dkms:
 DKMS_CRATES := luajit-src/luajit2 luajit-src/luajit_relver.txt \
 	core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64
 
-# LuaJIT in the kernel, for an administrator who wants it: not a part of `make install`.
+# LuaJIT in the kernel, for an administrator who wants it: not part of `make install`.
 install-luajit:
 	$(call built,$(BUILD)/gen/constants.inc)
 	$(call say,INSTALL,$(DKMSDIR_LUAJIT))
@@ -72,7 +72,7 @@ install-luajit:
 	@[ "$(DESTDIR)$(if $(SYSTEM_PREFIX),,elsewhere)" ] || [ "$$(id -u)" != 0 ] || \
 		packaging/activate-luajit $(PREFIX) $(LIB_VERSION)
 
-# The safety kit stands alone: safety/Makefile.  Nothing of it is in `make install`.
+# The safety kit is independent: safety/Makefile. `make install` does not include it.
 safety_alone = $(MAKE) -s -C safety VERSION=$(LIB_VERSION) LIBRARY_OUT=$(abspath $(BUILD)) \
 	DESTDIR=$(abspath $(DESTDIR)) PREFIX=$(PREFIX)
 
@@ -83,14 +83,14 @@ install-safety:
 uninstall-safety:
 	$(safety_alone) uninstall
 
-# On this machine itself, as root: the linker, the group and udev learn of it.
+# On this machine itself, as root: also updates the linker's cache, the group and udev.
 install-activate: install-lib install-cli install-packaging install-dkms
 ifeq ($(DESTDIR),)
 	@[ "$$(id -u)" != 0 ] || packaging/activate $(PREFIX) $(LIB_VERSION)
 endif
 
-# Installs once more, elsewhere, to see which files there are.  Directories that are empty then
-# go, too, but not those that a system has in /usr and /usr/local in any case.
+# Installs again into a temporary directory to list the files. Also removes directories that are
+# empty then, except those that every system has in /usr and /usr/local.
 PREFIX_DEPTH = $(words $(subst /, ,$(PREFIX)))
 KEPT_DEPTH = $(shell expr $(PREFIX_DEPTH) $(if $(SYSTEM_PREFIX),+,-) 1)
 uninstall:
@@ -110,7 +110,7 @@ uninstall:
 			echo "the module is still with DKMS: sudo dkms remove $$name/$(LIB_VERSION) --all"; \
 	done
 
-# One kernel's modules as packages, signed where there is a key: docs/fleet.md.
+# The modules for one kernel as packages, signed if there is a key: docs/fleet.md.
 MODULE_KEY ?=
 MODULE_CERT ?=
 .PHONY: module-deb
@@ -124,13 +124,13 @@ module-deb: module
 
 DIST_NAME := syscript-$(LIB_VERSION)
 DIST := $(BUILD)/$(DIST_NAME).tar.xz
-# What is built of the crates, and all licences.
+# The parts of the crates that are compiled, and all licences.
 DIST_CRATES := luajit-src core-math-sys/vendor/LICENSE core-math-sys/vendor/src/binary64 \
 	softfloat-sys/berkeley-softfloat-3 \
 	hdrhistogram-c lua-src/LICENSE lua-src/lua-5.1.5
 
-# The last commit, the foreign sources, and Lua for the confined engine, compiled:
-# nothing has to be fetched to build it.
+# The last commit, the third-party sources, and Lua for the confined engine, compiled: building it
+# needs no downloads.
 dist: $(VENDOR_READY) $(BUILD)/lua-runtime/lua.image
 	$(call say,DIST,$(DIST))
 	$(Q)rm -rf $(BUILD)/dist && mkdir -p $(BUILD)/dist/$(DIST_NAME)/vendor
@@ -141,12 +141,12 @@ dist: $(VENDOR_READY) $(BUILD)/lua-runtime/lua.image
 		--mtime=@$$(git log -1 --format=%ct) -c $(DIST_NAME) | xz -T0 >$(DIST)
 	$(Q)rm -rf $(BUILD)/dist
 
-# The safety kit by itself, of the last commit: with its tests, design pages and manual.
+# The standalone safety kit of the last commit: with its tests, design pages and manual.
 SAFETY_NAME := safety-kit-$(LIB_VERSION)
 SAFETY_DIST := $(BUILD)/$(SAFETY_NAME).tar.xz
 SAFETY_TOP := $(BUILD)/safety-dist
 SAFETY_STAGE = $(SAFETY_TOP)/$(SAFETY_NAME)
-# Tests of it that need the repository.
+# The kit's tests that need the repository.
 SAFETY_HERE := published build.mk test_kefence_boots.py test_user_programs.py test_kgcc_scaling.py
 
 .PHONY: safety-dist test-safety-dist
@@ -163,8 +163,8 @@ safety-dist:
 		--mtime=@$$(git log -1 --format=%ct) -c $(SAFETY_NAME) | xz -T0 >$(SAFETY_DIST)
 	$(Q)rm -rf $(SAFETY_TOP)
 
-# Unpacked, built there by its own Makefile, and tested in a guest: nothing of the
-# repository is used but the guest.
+# Unpacked, built by its own Makefile, and tested in a guest: without the repository, except for the
+# guest.
 SAFETY_AWAY := $(abspath $(BUILD))/safety-away
 safety_away = env -u MAKEFLAGS make -C $(SAFETY_AWAY)/$(SAFETY_NAME) KDIR=$(KDIR) KREL=$(KREL) \
 	PYTEST='$(abspath $(BUILD))/venv/bin/python -m pytest -p no:cacheprovider'
@@ -179,12 +179,11 @@ test-safety-dist: safety-dist $(KTREE)/complete
 
 .PHONY: deb test-deb
 DEB := $(BUILD)/deb
-# The packages' version is that of the changelog; for a test of upgrades, another.
+# The packages' version is the changelog's; a test of upgrades sets another.
 DEB_REVISION ?= 1
 DEB_VERSION := $(LIB_VERSION)-$(DEB_REVISION)
 
-# The package is not in Debian's archive, so there is no bug for it to close; builders in
-# containers are root.
+# The package is not in Debian's archive, so it closes no bug; containers build as root.
 LINTIAN := --suppress-tags initial-upload-closes-no-bugs --allow-root
 
 deb: dist $(BUILD)/deps/deb.ready
@@ -198,7 +197,7 @@ deb: dist $(BUILD)/deps/deb.ready
 		{ tail -50 ../build.log >&2; exit 1; }
 	$(Q)cd $(DEB) && lintian --fail-on error,warning $(LINTIAN) syscript_$(DEB_VERSION)_amd64.changes
 
-# Installed, used, upgraded and purged, in a clean Debian.
+# Install, use, upgrade and purge, in a clean Debian.
 test-deb:
 	$(Q)$(MAKE) deb DEB_REVISION=1
 	$(Q)$(MAKE) deb DEB_REVISION=2

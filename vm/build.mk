@@ -13,7 +13,7 @@ $(BUILD)/vm/whole: vm/profile/whole.c vm/profile/mark.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PROFILE_CFLAGS) $(CFLAGS) -o $@ $<
 
-# What CMD executes, divided by PER.
+# The instructions that CMD executes, divided by PER.
 CMD ?= $(BUILD)/bench/inner getppid inside_jit $(PER)
 PER ?= 10000
 PROFILE ?= $(BUILD)/bench/profile.json

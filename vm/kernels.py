@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Debian kernels as trees of their own under build/kernels.
 
-A tree holds what a guest boots and what a module is built against: image,
-modules and headers, unpacked from the distribution's packages.  Nothing is
-installed on this machine.
+A tree has everything to boot a guest and to build a module: image, modules and headers, unpacked
+from the distribution's packages. Nothing is installed on this machine.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ BUILD = ROOT / "build"
 TREES = BUILD / "kernels"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
-# What the kernels are called on command lines, and the suite that has each.
+# Names of the kernels on command lines, and the suite of each.
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "sid"}
-# Those that are built here of 6.1's source, without modules, and by what.
+# Kernels built here from 6.1's source, without modules, and the target that builds each.
 BUILT = {"debug": "make debug-kernel", "kasan": "make bench-safety-kasan-icount"}
-# Releases by which the machine's own sources are known to be Debian's.
+# Suite names that show that the machine's own package sources are Debian's.
 DEBIAN = {"bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"}
-# How kernels are packed, and by what they are unpacked.
+# Compression of kernels, and the program that unpacks it.
 PACKERS = {b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-# In a header package's settings: the compiler that its kernel was built with.
+# The setting in a header package that names the compiler of its kernel.
 COMPILER = re.compile(r"^CC = .*\$\(CROSS_COMPILE\)(gcc-\d+)$", re.MULTILINE)
 
 
 class KernelError(Exception):
-    """A kernel cannot be had; the text says what to do."""
+    """A kernel is not available; the text says what to do."""
 
 
 def run(*argv: str | Path, cwd: Path | None = None) -> str:
@@ -57,7 +56,7 @@ def run(*argv: str | Path, cwd: Path | None = None) -> str:
 
 @dataclass(frozen=True)
 class Suite:
-    """A Debian suite seen through apt's private view of it."""
+    """A Debian suite, through a private apt configuration."""
 
     name: str
 
@@ -94,7 +93,7 @@ class Suite:
         done.touch()
 
     def sources(self) -> str:
-        """Source lines for this suite, from the mirrors that the machine uses."""
+        """Source lines for this suite, from the machine's mirrors."""
         archive, security = mirrors()
         option = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
         lines = [f"deb {option}{archive} {self.name} main"]
@@ -113,7 +112,7 @@ class Suite:
         return [re.split(r"[\s(|:]", name.strip())[0] for name in names]
 
     def closure(self, package: str) -> list[str]:
-        """What installing a package on an empty machine would install."""
+        """The packages that installing a package on an empty machine would install."""
         self.update()
         plan = run("apt-get", *self.options(), "install", "-s", "--no-install-recommends", package)
         return re.findall(r"^Inst (\S+)", plan, re.MULTILINE)
@@ -173,7 +172,7 @@ def release_of(name: str) -> str:
 
 
 def suite_of(release: str) -> Suite:
-    """The suite that has a release, the likeliest first."""
+    """The suite that has a release; tries the likeliest first."""
     for name in sorted(SUITES, key=lambda n: not release.startswith(f"{n}.")):
         suite = Suite(SUITES[name])
         if suite.has(f"linux-image-{release}"):
@@ -182,7 +181,7 @@ def suite_of(release: str) -> Suite:
 
 
 def fetch(release: str) -> Path:
-    """The tree of a release, unpacked and fit for use; fetched if need be."""
+    """The tree of a release, unpacked and ready to use; fetched if needed."""
     tree = TREES / release
     done = tree / "complete"
     if done.exists():
@@ -217,7 +216,7 @@ def kernel_packages(suite: Suite, release: str) -> list[str]:
 
 
 def arrange(tree: Path, release: str) -> None:
-    """Give every tree the same few paths, and headers that stand anywhere."""
+    """Give every tree the same paths, and headers that work at any place."""
     headers = tree / "usr" / "src" / f"linux-headers-{release}"
     images = [tree / "boot" / f"vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"]
     image = next(path for path in images if path.exists())
@@ -234,17 +233,17 @@ def arrange(tree: Path, release: str) -> None:
 
 
 def uncompressed(release: str) -> Path | None:
-    """The kernel proper of a release, for QEMU to start it directly (PVH): an emulated CPU
-    takes five seconds to uncompress its image.  None if it is packed in a way not known here.
+    """A release's uncompressed kernel, for QEMU to start directly (PVH): an emulated CPU takes five
+    seconds to uncompress an image. None if its compression is unknown here.
 
-    Its addresses are not random: the part that unpacks it chooses them.
+    Its addresses are not randomised: the decompressor would do that.
     """
     tree = fetch(release)
     kernel, packed = tree / "vmlinux", tree / "vmlinuz"
     if kernel.exists() and kernel.stat().st_mtime >= packed.stat().st_mtime:
         return kernel
     image = packed.read_bytes()
-    # As Documentation/arch/x86/boot.rst has it; 4 bytes of size are at the payload's end.
+    # As in Documentation/arch/x86/boot.rst; the payload ends with 4 bytes of size.
     sectors = image[0x1F1] or 4
     start, length = struct.unpack_from("<II", image, 0x248)
     start += (sectors + 1) * 512
@@ -262,8 +261,8 @@ def uncompressed(release: str) -> Path | None:
 def fit_tools(suite: Suite, tree: Path, release: str) -> None:
     """Make the tree's build tools run here, with the compiler they ask for.
 
-    A suite newer than this machine brings programs for its own C library and
-    flags for its own compiler, so it gets both, inside the tree.
+    A newer suite than this machine's has programs for its own C library and flags for its own
+    compiler, so both are installed inside the tree.
     """
     settings = tree / "headers" / ".kernelvariables"
     wanted = COMPILER.search(settings.read_text())
@@ -290,7 +289,7 @@ def fit_tools(suite: Suite, tree: Path, release: str) -> None:
 
 
 def is_program(path: Path) -> bool:
-    """Whether a file is an ELF executable that asks for an interpreter."""
+    """Whether a file is an ELF executable with an interpreter."""
     if path.is_symlink() or not path.is_file() or not os.access(path, os.X_OK):
         return False
     with path.open("rb") as file:
@@ -342,14 +341,14 @@ def unpack_source(release: str, wanted: list[str], top: Path) -> None:
     suite_of(release).unpack([package], fetched)
     archive = fetched / "usr" / "src" / f"{package}.tar.xz"
     members = [f"{package}/{directory}" for directory in wanted]
-    # The caller looks for what is not in there.
+    # The caller checks which ones are missing.
     with contextlib.suppress(KernelError):
         run("tar", "-xJf", archive, "--strip-components=1", *members, cwd=top)
     shutil.rmtree(fetched)
 
 
 def plugin_headers(release: str) -> str:
-    """Options that find the headers of the kernel's compiler, for plugins; fetched if need be."""
+    """Options that find the headers of the kernel's compiler, for plugins; fetched if needed."""
     tree = fetch(release)
     version = run(compiler_of(tree), "-dumpversion").strip().partition(".")[0]
     top = tree / "plugin"
@@ -371,7 +370,7 @@ def plugin_headers(release: str) -> str:
 
 
 def answer(what: str, kernel: str) -> str | Path:
-    """What the command prints."""
+    """The command's output."""
     release = release_of(kernel)
     if what == "release":
         return release

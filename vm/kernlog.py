@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel's log, and what it may not say.  The one list: vm/guest and the tests use it."""
+"""A kernel's log, and the messages it must not have: the only list, for vm/guest and tests."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _BAD = re.compile(
     re.VERBOSE,
 )
 
-# Of the safety kit's tools, on a module's faults, and of the module's own watchdog: sound
+# Reports of the safety kit's tools on a module's faults, and of the module's own watchdog: allowed
 # where faults were planted.
 _REPORT = re.compile(r"\b(kefence|evmon|kgcc): violation: |\bsyscript: .* was not watched")
-# Tests write these around what they do so.
+# Tests that plant faults write these messages around them.
 _PLANTED, _NOT_PLANTED = "test: a fault is planted", "test: no fault is planted"
 
-# Said by sound kernels: faults of user programs, what the guest's init misses in
-# a small system, and what the (emulated) CPU cannot be protected from.
+# Messages of sound kernels: faults of user programs, things that the guest's init misses in a small
+# system, and protections that the (emulated) CPU lacks.
 _GOOD = re.compile(
     r"\btraps: |virtme-ng-init: "
     r"|WARNING: Spectre|Spectre V2|Retbleed|RETBleed|MDS: |TAA: |MMIO Stale"
@@ -37,14 +37,14 @@ _GOOD = re.compile(
 
 
 def is_bad(line: str, planted: bool = False) -> bool:
-    """Whether a line of a kernel log tells of a broken kernel."""
+    """Whether a line of a kernel log shows a broken kernel."""
     if _REPORT.search(line):
         return not planted
     return bool(_BAD.search(line)) and not _GOOD.search(line)
 
 
 def excerpt(log: str, before: int = 3, after: int = 40, planted: bool = False) -> str:
-    """The log around its first bad line, or "" where there is none."""
+    """The log around its first bad line, or "" if there is none."""
     lines = log.splitlines()
     here = False
     for number, line in enumerate(lines):
@@ -64,7 +64,7 @@ class KernelLog:
         self.text = ""
 
     def read(self) -> str:
-        """All that was logged so far; lost lines are reported, not skipped."""
+        """All messages so far; lost lines are reported, not skipped."""
         while True:
             try:
                 record = os.read(self.fd, 8192).decode(errors="replace")
@@ -81,7 +81,7 @@ class KernelLog:
 
 @contextlib.contextmanager
 def watched(marker: str, planted: bool, fail: Callable[[str], object]) -> Iterator[None]:
-    """Call fail() with what the kernel complained of meanwhile, whatever else failed."""
+    """Call fail() with the kernel's complaints during the block, whatever else failed."""
     log = KernelLog(marker)
     try:
         yield

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A QEMU plugin: how often a guest executes each instruction, between the marks
- * of mark.h.
+ * A QEMU plugin that counts how often a guest executes each instruction between the marks of
+ * mark.h.
  *
  * usage: qemu-system-x86_64 -plugin counter.so,out=FILE ...
  *
  * At the guest's end FILE has a line for each address that was executed: the
  * address in hexadecimal, the count.  It is empty if there was no mark.
  *
- * Blocks are counted and not instructions, which is several times as fast; an
- * instruction that faults counts the rest of its block twice.
+ * It counts blocks instead of instructions, which is several times as fast; if an instruction
+ * faults, the rest of its block is counted twice.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 /* Instructions that are executed one after the other. */
 struct block {
 	struct block *next;
-	uint64_t executed, counted;	/* since a mark; between marks */
+	uint64_t executed, counted;	/* since the last mark; between marks */
 	size_t n;
 	uint64_t addresses[];
 };
@@ -55,7 +55,7 @@ static void end(unsigned int vcpu, void *data)
 	}
 }
 
-/* The mark that an instruction is, or 0. */
+/* Which mark an instruction is; 0: none. */
 static uint32_t mark_of(const struct qemu_plugin_insn *insn)
 {
 	static const uint8_t opcode[] = { MARK_OPCODE };
@@ -69,7 +69,7 @@ static uint32_t mark_of(const struct qemu_plugin_insn *insn)
 	return mark == MARK_BEGIN || mark == MARK_END ? mark : 0;
 }
 
-/* Never freed: code that is gone has been executed all the same. */
+/* Never freed: its code has been executed, even if it no longer exists. */
 static struct block *new_block(const struct qemu_plugin_tb *tb, size_t first, size_t n)
 {
 	struct block *block = calloc(1, sizeof(*block) + n * sizeof(block->addresses[0]));
@@ -85,7 +85,7 @@ static struct block *new_block(const struct qemu_plugin_tb *tb, size_t first, si
 	return block;
 }
 
-/* Counts the instructions one by one, because some are between marks and some are not. */
+/* Counts the instructions one by one, because only some are between marks. */
 static void translated_with_mark(struct qemu_plugin_tb *tb)
 {
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
@@ -128,7 +128,7 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The instructions of all blocks that were counted, by address; some may be in several. */
+/* The instructions of all counted blocks, by address; some may be in several blocks. */
 static struct count *sorted(size_t *n)
 {
 	struct count *counts, *to;

@@ -4,11 +4,10 @@
 
   icount.py run [OPTION...] -- COMMAND...   count, print a table, write JSON
   icount.py show FILE                       print the table of a count again
-  icount.py diff BEFORE AFTER               what has become more, what less
+  icount.py diff BEFORE AFTER               functions that increased, and that decreased
 
-Counted is what is executed between the marks of mark.h, in the kernel and out
-of it, by whichever task.  A command that sets no marks is counted with --whole.
-Counts are exact, and the same in every boot.
+Counts everything executed between the marks of mark.h, in the kernel and outside, by any task. A
+command without marks is counted with --whole. Counts are exact, and the same in every boot.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ USER = "[user space]"
 NOWHERE = "[no symbol]"
 # Symbols that stand for something other than a function.
 NAMES = {"syscript_mcode": "[trace]"}
-# A table's rows that are below this share of its sum become one.
+# Rows below this share of a table's sum are merged into one.
 SHARE_SHOWN = 0.001
 
 
@@ -42,14 +41,14 @@ class ProfileError(Exception):
 
 
 class Symbols(NamedTuple):
-    """What /proc/kallsyms says, sorted by address."""
+    """/proc/kallsyms, sorted by address."""
 
     addresses: list[int]
     names: list[str]
 
     @classmethod
     def read(cls, path: Path) -> Symbols:
-        """Of several names for an address the first global one counts."""
+        """Of several names for an address, the first global one counts."""
         found: dict[int, tuple[bool, str]] = {}
         for line in path.read_text().splitlines():
             address, kind, name, *module = line.split()

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Marks for counter.c: what a guest executes between mark_begin() and
- * mark_end() is counted.  Elsewhere both are a nop of eight bytes.
+ * Marks for counter.c, which counts a guest's instructions between mark_begin() and mark_end(). On
+ * real hardware both are an eight-byte nop.
  */
 #ifndef MARK_H
 #define MARK_H
 
-/* nopl MARK(%rax,%rax,1); the displacement tells what is meant. */
+/* nopl MARK(%rax,%rax,1); the displacement identifies the mark. */
 #define MARK_OPCODE	0x0f, 0x1f, 0x84, 0x00
 #define MARK_BEGIN	0x6265676e
 #define MARK_END	0x656e646d

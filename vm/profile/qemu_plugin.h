@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What counter.c uses of QEMU's interface for TCG plugins, version 1 (QEMU 4.2 to
- * 8.2): Debian's packages of QEMU have the interface, but not its header.
+ * The part of QEMU's TCG plugin interface, version 1 (QEMU 4.2 to 8.2), that counter.c uses:
+ * Debian's QEMU packages have the interface, but not its header.
  */
 #ifndef QEMU_PLUGIN_H
 #define QEMU_PLUGIN_H
@@ -25,12 +25,12 @@ typedef void (*qemu_plugin_tb_trans_cb)(qemu_plugin_id_t id, struct qemu_plugin_
 typedef void (*qemu_plugin_insn_cb)(unsigned int vcpu, void *data);
 typedef void (*qemu_plugin_exit_cb)(qemu_plugin_id_t id, void *data);
 
-/* What a plugin defines. */
+/* Defined by the plugin. */
 extern QEMU_PLUGIN_EXPORT int qemu_plugin_version;
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 					   int argc, char **argv);
 
-/* What QEMU defines. */
+/* Defined by QEMU. */
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_tb_trans_cb cb);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_exit_cb cb, void *data);
 
@@ -41,7 +41,7 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 
-/* Each time the block or instruction is executed, before it is. */
+/* Called each time before the block or instruction is executed. */
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, enum qemu_plugin_op op,
 					      void *counter, uint64_t add);
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,

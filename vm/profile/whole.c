@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Runs a command between marks, for `make profile-icount`: one that sets none.
+ * Runs a command without marks between marks, for `make profile-icount`.
  *
  * usage: whole COMMAND...
  */
