@@ -5,8 +5,10 @@
  *
  *   window_us  delays entering script code, after the run has asked whether
  *              the clock sees it
- *   hasty the clock stops at the first tick that finds no script code, not after several in a row
- *   blind clock_watch() does nothing: no clock sees any run stolen_us delays each tick
+ *   hasty      the clock stops at the first tick that finds no script code, not after several
+ *              in a row
+ *   blind      clock_watch() does nothing: no clock sees any run
+ *   stolen_us  delays each tick
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>

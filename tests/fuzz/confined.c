@@ -11,8 +11,8 @@
  *   bit 2  IMAGE_CHECKED
  *   bit 3  as an image, byte by byte
  *   bit 4  system calls have gates, with a barrier before
- *   bit 5 the machine code is mutated MUTANTS times; mutants that the verifier accepts run, too,
- *   and must stay in the arena and leave struct machine intact
+ *   bit 5  the machine code is mutated MUTANTS times; mutants that the verifier accepts run,
+ *          too, and must stay in the arena and leave struct machine intact
  */
 #include <stdio.h>
 #include <stdlib.h>
