@@ -105,6 +105,15 @@ static int refused(int err, char *error, size_t error_len)
 	return err;
 }
 
+/* malloc() would wait for itself. */
+static int refuse_nested(char *error, size_t error_len)
+{
+	if (error_len)
+		snprintf(error, error_len, "a signal handler has interrupted syscript_register() or "
+			 "syscript_close(): register scripts outside of handlers");
+	return -EDEADLK;
+}
+
 int syscript_register(const void *image, size_t len, const struct syscript_options *options,
 		      char *error, size_t error_len)
 {
@@ -118,10 +127,12 @@ int syscript_register(const void *image, size_t len, const struct syscript_optio
 
 	if (!error && error_len)
 		return -EINVAL;
-	turn_entry = __builtin_frame_address(0);
 	if (error_len)
 		*error = '\0';
 	tools_written(error, error_len);
+	if (turn_interrupts_entry(__builtin_frame_address(0)))
+		return refuse_nested(error, error_len);
+	turn_entry = __builtin_frame_address(0);
 	ret = fill_register(&reg, &choice, options, error, error_len) ?:
 		choose_register(&choice, &reg);
 	turn_entry = entry;

@@ -278,6 +278,11 @@ bool turn_is_used(const struct script *script)
 
 __thread const void *turn_entry;
 
+bool turn_interrupts_entry(const void *frame)
+{
+	return turn_entry && !is_left((unsigned long)turn_entry, frame);
+}
+
 void turn_fork_child(struct script *script)
 {
 	const unsigned long tid = ((1UL << NOTE_TID_BITS) - 1) << NOTE_TID_SHIFT;

@@ -130,6 +130,9 @@ void turn_tidy_own(struct script *script, const void *frame);
 /* The frame of syscript_register() or syscript_close(), which make no calls themselves, or NULL. */
 extern __thread const void *turn_entry __attribute__((tls_model("initial-exec")));
 
+/* Does the caller, whose frame is @frame, run in a signal handler that interrupted one of both? */
+bool turn_interrupts_entry(const void *frame);
+
 /* In a child of fork(2), before thread_id() changes. */
 void turn_fork_child(struct script *script);
 

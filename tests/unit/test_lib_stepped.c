@@ -3,11 +3,14 @@
  * A signal at every instruction of a call, whose handler calls another script and the interrupted
  * one. This process single-steps a child; each step begins with the signal, which stays pending
  * where the library blocks it.
+ *
+ * And signals during registrations, whose handler registers a script.
  */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -67,7 +70,7 @@ static pid_t pid;
 
 static void hangs(int number)
 {
-	static const char text[] = "the call and its handler hang\n";
+	static const char text[] = "what a handler has interrupted hangs\n";
 
 	(void)number;
 	if (write(2, text, sizeof(text) - 1) < 0)
@@ -106,6 +109,66 @@ static int step_through(void)
 	return steps;
 }
 
+/* -- Registering ------------------------------------------------------------- */
+
+#define REGISTERED_MIN	20
+#define PERIOD		211	/* us */
+
+static int registered;
+
+static void register_in_handler(int number)
+{
+	static const char source[] = "function run() return 1 end";
+	char error[200] = "";
+	int fd = syscript_register(source, strlen(source), NULL, error, sizeof(error));
+
+	(void)number;
+	if (fd == -EDEADLK) {
+		refused++;
+		wrong += !strstr(error, "a signal handler has interrupted");
+	} else if (fd < 0) {
+		wrong++;
+	} else {
+		registered++;
+		syscript_close(fd);
+	}
+}
+
+/* It interrupts the allocator as well, which would wait for itself. */
+static void register_meanwhile(void)
+{
+	const struct itimerval timer = { { 0, PERIOD }, { 0, PERIOD } };
+	sigset_t alarms;
+
+	signal(SIGALRM, register_in_handler);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	CHECK(!setitimer(ITIMER_REAL, &timer, NULL));
+	for (int i = 0; i < 4 * REGISTERED_MIN; i++)
+		syscript_close(load("function run() return 2 end"));
+	CHECK(!sigprocmask(SIG_BLOCK, &alarms, NULL));
+	CHECK(refused >= REGISTERED_MIN);
+	/* A registration that was not interrupted is as good as any. */
+	register_in_handler(0);
+	CHECK(registered > 0);
+	CHECK_EQ(wrong, 0);
+	_exit(0);
+}
+
+static void check_registering(void)
+{
+	int status;
+
+	pid = fork();
+	if (!pid)
+		register_meanwhile();
+	signal(SIGALRM, hangs);
+	alarm(SOON);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	alarm(0);
+	CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
 	const char *backend = getenv("SYSCRIPT_BACKEND");
@@ -114,6 +177,7 @@ int main(void)
 	/* Stepping needs a tracer, and a traced thread's scripts run in the process. */
 	if (backend && !strcmp(backend, "kernel"))
 		skip("scripts of a traced thread run in the process");
+	check_registering();
 	pid = fork();
 	if (!pid) {
 		CHECK_EQ(ptrace(PTRACE_TRACEME), 0);
