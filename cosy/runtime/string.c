@@ -5,6 +5,7 @@
  */
 #define __COSY_RUNTIME__
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime.h"
@@ -23,6 +24,7 @@ typedef unsigned int __attribute__((aligned(1), may_alias)) half;
 
 void *memcpy(void *to, const void *from, size_t n)
 {
+	bool is_short = n < 8;
 	word *t = to;
 	const word *f = from;
 	u8 *tb;
@@ -38,6 +40,11 @@ void *memcpy(void *to, const void *from, size_t n)
 		*t++ = *f++;
 	tb = (u8 *)t;
 	fb = (const u8 *)f;
+	if (!is_short) {
+		/* The last word has bytes of the one before it. */
+		*(word *)(tb + n - 8) = *(const word *)(fb + n - 8);
+		return to;
+	}
 	while (n--)
 		*tb++ = *fb++;
 	return to;
