@@ -498,6 +498,20 @@ static long compiled_setglobal(lua_State *L, long pc)
 	return 0;
 }
 
+/* The view that the object has at @place if it is a port, or 0. */
+static long compiled_view(Udata *object, long place)
+{
+	unsigned int index = *(unsigned int *)(object + 1);
+	unsigned long view;
+
+	if (!port_meta || object->uv.metatable != port_meta || !frames_seen.view ||
+	    (unsigned long)place - 1 >= FRAMES_MAX)
+		return 0;
+	view = (unsigned long)view_value(index, ports[index], place - 1);
+	see_frame(ports[index], place - 1, view);
+	return (long)view;
+}
+
 static long compiled_gettable(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);

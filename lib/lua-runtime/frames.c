@@ -73,11 +73,18 @@ struct view {
 
 static struct port *ports[FRAMES_PORTS];
 
-/* Created when a script first calls net.frames(). */
+/* @port_meta: created when a script first calls net.frames() */
 static HOT Table *port_meta, *frame_methods;
 
-/* Do ports know which frames the last run has left?  Set to 0 before each run. */
-static HOT unsigned int frames_known;
+/*
+ * @view: 0 before each run; 1: ports know which frames the last run has left; above 1: the view
+ *	that a method was last called on, too, whose frame is still there: @frame.  Compiled
+ *	functions read both (layout.h).
+ */
+static HOT struct {
+	unsigned long view;
+	struct image_batch_frame *frame;
+} frames_seen;
 
 /* -- The engine ------------------------------------------------------------------ */
 
@@ -85,6 +92,7 @@ static long port_batch(struct port *port, long op, struct image_batch_port *call
 {
 	long ret;
 
+	frames_seen.view = 1;
 	call->port = port->number;
 	call->out = (unsigned long)port->out;
 	call->n = port->nout;
@@ -139,7 +147,7 @@ static __attribute__((noinline)) void learn_all(void)
 {
 	int i;
 
-	frames_known = 1;
+	frames_seen.view = 1;
 	for (i = 0; i < FRAMES_PORTS; i++)
 		if (ports[i])
 			learn(ports[i]);
@@ -147,7 +155,7 @@ static __attribute__((noinline)) void learn_all(void)
 
 static inline void know(void)
 {
-	if (!frames_known)
+	if (!frames_seen.view)
 		learn_all();
 }
 
@@ -254,6 +262,18 @@ static inline bool is_batch(const struct view *view)
 			      (VIEW_PLACE + VIEW_PORT);
 }
 
+/* The frame at the place is looked at, by its view.  False: it is not here. */
+static inline bool see_frame(struct port *port, unsigned int place, unsigned long view)
+{
+	struct image_batch_frame *frame = &port->in[place];
+
+	if (place >= port->n || !port->fetched || !frame->at)
+		return false;
+	frames_seen.view = view;
+	frames_seen.frame = frame;
+	return true;
+}
+
 static struct view view_at(lua_State *L, int i)
 {
 	const TValue *o = L->base + i - 1;
@@ -320,7 +340,7 @@ static void push_view(lua_State *L, long place)
 static inline bool is_frame_at(const TValue *o, const TValue *key)
 {
 	return ttisuserdata(o) && port_meta && uvalue(o)->metatable == port_meta &&
-	       ttisnumber(key) && (unsigned long)nvalue(key) - 1 < FRAMES_MAX && frames_known;
+	       ttisnumber(key) && (unsigned long)nvalue(key) - 1 < FRAMES_MAX && frames_seen.view;
 }
 
 /* The method @name of a view; NULL if the value is no view, or there is no such method. */
@@ -328,7 +348,7 @@ static inline const TValue *method_of(const TValue *o, const TValue *name)
 {
 	const TValue *method;
 
-	if (!ttislightuserdata(o) || !frame_methods)
+	if (!ttislightuserdata(o))
 		return NULL;
 	method = luaH_getstr(frame_methods, rawtsvalue(name));
 	return ttisnil(method) ? NULL : method;
@@ -631,7 +651,7 @@ static int frame_vlan(lua_State *L)
 
 /* -- Sending ------------------------------------------------------------------------------- */
 
-/* Records that the frame is to be sent, so that it is no longer among the received ones. */
+/* Records that the frame is to be changed, or sent. */
 static void note(struct port *to, const struct view *view, struct image_batch_frame *frame,
 		 bool reply)
 {
@@ -645,6 +665,13 @@ static void note(struct port *to, const struct view *view, struct image_batch_fr
 		out->sum_start = frame->sum_start;
 		out->sum_at = frame->sum_at;
 	}
+}
+
+/* It is not here any more. */
+static inline void remove_frame(struct image_batch_frame *frame)
+{
+	frame->at = 0;
+	frames_seen.view = 1;
 }
 
 static bool may_note(const struct port *to)
@@ -665,7 +692,7 @@ static int frame_reply_of(lua_State *L)
 			return luaL_error(L, "udp() has found no datagram here, or its payload is shorter");
 		frame->len = end;
 		note(view.port, &view, frame, true);
-		frame->at = 0;
+		remove_frame(frame);
 	}
 	lua_pushboolean(L, may);
 	return 1;
@@ -681,7 +708,7 @@ static int frame_send(lua_State *L)
 
 	if (may) {
 		note(to, &view, frame, false);
-		frame->at = 0;
+		remove_frame(frame);
 	}
 	lua_pushboolean(L, may);
 	return 1;
@@ -772,7 +799,7 @@ static int slots(lua_State *L, struct port *port, long op, struct image_batch_sl
 	}
 	for (i = 0; call->taken && i < port->n; i++)
 		if (call->taken >> i & 1)
-			port->in[i].at = 0;
+			remove_frame(&port->in[i]);
 	if (ret == -EFAULT)
 		return luaL_error(L, "bad address, or no slots of %d to %d bytes", FRAMES_SLOT_HEAD,
 				  FRAMES_SLOT_MAX);
@@ -897,14 +924,9 @@ static void hide(lua_State *L, const char *name)
 /* frames_quick.c: adds compiled code's variants of the methods in the table on the stack's top. */
 static void set_quick(lua_State *L);
 
-/* Creates the table of ports by number, once for each script, and pushes it. */
-static void push_ports(lua_State *L)
+/* Called with the opening of libraries: compiled functions take the methods for granted. */
+static void open_frames(lua_State *L)
 {
-	lua_getfield(L, LUA_REGISTRYINDEX, PORTS);
-	if (!lua_isnil(L, -1))
-		return;
-	lua_pop(L, 1);
-	lua_createtable(L, FRAMES_PORTS, 2);
 	lua_pushlightuserdata(L, NULL);
 	lua_createtable(L, 0, 2);
 	lua_newtable(L);
@@ -915,6 +937,16 @@ static void push_ports(lua_State *L)
 	hide(L, "frame");
 	lua_setmetatable(L, -2);
 	lua_pop(L, 1);
+}
+
+/* Creates the table of ports by number, once for each script, and pushes it. */
+static void push_ports(lua_State *L)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, PORTS);
+	if (!lua_isnil(L, -1))
+		return;
+	lua_pop(L, 1);
+	lua_createtable(L, FRAMES_PORTS, 2);
 	lua_createtable(L, 0, 2);
 	lua_newtable(L);
 	luaL_register(L, NULL, port_functions);

@@ -27,19 +27,24 @@ static inline long quick_end(lua_State *L, StkId func, int n, unsigned long nres
 	return COMPILED_DONE;
 }
 
-/* The view's frame, or NULL. */
-static inline struct image_batch_frame *quick_frame(const TValue *o)
+/* Most methods are called on the view that the one before was called on. */
+static __attribute__((noinline)) struct image_batch_frame *quick_other(const TValue *o)
 {
-	struct image_batch_frame *frame;
 	struct view view;
 
-	if (!ttislightuserdata(o) || !frames_known)
+	if (!ttislightuserdata(o) || !frames_seen.view)
 		return NULL;
 	view = view_of(o);
-	if (!is_batch(&view) || view.place >= view.port->n || !view.port->fetched)
-		return NULL;
-	frame = &view.port->in[view.place];
-	return frame->at ? frame : NULL;
+	return is_batch(&view) && see_frame(view.port, view.place, (unsigned long)pvalue(o)) ?
+	       frames_seen.frame : NULL;
+}
+
+/* The frame of the view, or NULL. */
+static inline struct image_batch_frame *quick_frame(const TValue *o)
+{
+	if (ttislightuserdata(o) && (unsigned long)pvalue(o) == frames_seen.view)
+		return frames_seen.frame;
+	return quick_other(o);
 }
 
 static inline bool quick_is_int(const TValue *o)
@@ -211,7 +216,7 @@ QUICK(reply)
 		return quick_not(L, func, nargs, nresults);
 	frame->len = frame->udp + UDP_LEN + n;
 	note(view.port, &view, frame, true);
-	frame->at = 0;
+	remove_frame(frame);
 	setbvalue(func, 1);
 	return quick_end(L, func, 1, nresults);
 }

@@ -123,8 +123,9 @@ enum {
 /*
  * Functions that compiled code calls, with L and usually the pc of the current instruction. pcall
  * is called like a compiled function, enter with L and the other arguments of one, resume with L
- * and a function's slot, pc and wanted results, field with a table and a string. text.c has those
- * for text, from captures on, and compiled.c the others, each as compiled_NAME().
+ * and a function's slot, pc and wanted results, field with a table and a string, view with a
+ * userdata and an integer. text.c has those for text, from captures on, and compiled.c the
+ * others, each as compiled_NAME().
  */
 #define HELPERS(X) \
 	X(enter) X(leave_at) X(resume) X(call) X(pcall) X(finish) X(return) X(tail) \
@@ -132,7 +133,7 @@ enum {
 	X(newtable) X(arith) X(len) X(concat) X(compare) X(tforloop) X(setlist) X(close) \
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
-	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted)
+	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view)
 
 /* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \
@@ -141,7 +142,12 @@ enum {
 	X(tconcat) X(luaB_tostring) X(str_lower) X(str_upper) X(util_str_in) X(util_str_out) \
 	X(str_format) X(str_gsub) X(str_char) X(tinsert) X(math_floor) \
 	X(bit_tobit) X(bit_bnot) X(bit_band) X(bit_bor) X(bit_bxor) \
-	X(bit_lshift) X(bit_rshift) X(bit_arshift)
+	X(bit_lshift) X(bit_rshift) X(bit_arshift) \
+	X(frame_len) X(frame_u1) X(frame_u2) X(frame_u4) X(frame_udp_of) X(frame_ports_of)
+
+/* The view that was looked at last, and its struct image_batch_frame: see frames.c. */
+#define SEEN_VIEW	0
+#define SEEN_FRAME	8
 
 #define HELPER_NUMBER(name)	HELPER_##name,
 enum { HELPERS(HELPER_NUMBER) HELPERS_N };

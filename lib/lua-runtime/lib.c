@@ -825,5 +825,6 @@ static void open_libraries(lua_State *L)
 	lazy_table(L, "const", no_functions, const_index);
 	luaL_register(L, "net", net_functions);
 	luaL_register(L, "fs", fs_functions);
+	open_frames(L);
 	open_messages(L);
 }

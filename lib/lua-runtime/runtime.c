@@ -436,6 +436,7 @@ static int open_lua(struct runtime_call *call)
 	call->exports = &exports;
 	call->replaced = &runtime_replaced;
 	call->found = &found;
+	call->seen = &frames_seen;
 	call->opened = lua_newstate(runtime_alloc_zeroed, NULL);
 	if (!call->opened)
 		return LUA_ERRMEM;
@@ -493,7 +494,7 @@ COSY_FUNCTION void lua_runtime(struct runtime_io *frame)
 		return refuse_broken(call);
 	is_running = 1;
 	call->stop = 0;
-	frames_known = 0;
+	frames_seen.view = 0;
 	if (L)
 		run = call_compiled_run(L, call);
 	if (!L || !finish_quickly(L, call, run))

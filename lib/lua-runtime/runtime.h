@@ -31,7 +31,7 @@ struct runtime_constant {
 };
 
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	10
+#define RUNTIME_VERSION	11
 
 /**
  * struct runtime_io - one call of run(); in the arena
@@ -76,6 +76,7 @@ struct runtime_io {
  * @exports: for compiled functions, see layout.h
  * @replaced: for compiled functions: has a function of a library been replaced?
  * @found: for compiled functions: captures of a compiled pattern
+ * @seen: for compiled functions: the frame that a method was last called on
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop: cleared by each call; not 0: the run has to end, see struct image_header
  * @error: of the last call that has failed
@@ -98,7 +99,7 @@ struct runtime_call {
 	uint64_t check, another;
 	uint64_t floor;
 	const struct runtime_exports *exports;
-	const void *replaced, *found;
+	const void *replaced, *found, *seen;
 	const uint64_t *memory;
 	uint64_t stop;
 	char error[RUNTIME_ERROR_LEN];

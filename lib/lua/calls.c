@@ -302,9 +302,14 @@ static u32 expected_number(const struct compiler *c, u32 a)
 {
 	uint64_t closure = function_at(&c->types, c->pc, a);
 	const struct proto *p;
+	u32 id;
 
 	if (!closure || closure < (uintptr_t)c->runtime->arena)
 		return 0;
+	if (runtime_word(c->runtime, closure + CLOSURE_IS_C, 1)) {
+		id = runtime_word(c->runtime, closure + CLOSURE_ID, 4);
+		return id < c->runtime->ntable ? id : 0;
+	}
 	p = runtime_proto(c->runtime, runtime_word(c->runtime, closure + CLOSURE_F, 8));
 	return p ? p->number : 0;
 }

@@ -268,6 +268,9 @@ bool text_knows(const struct compiler *c, int intrinsic, u32 reg);
 void compile_text(struct compiler *c, int intrinsic, u32 back);
 /* A tail call: its results are returned.  False: it is a tail call as others are. */
 bool compile_text_tail(struct compiler *c, int intrinsic, u32 back);
+/* views.c: the same of methods of frames. */
+bool is_view_intrinsic(const struct compiler *c, int intrinsic);
+void compile_view_method(struct compiler *c, u32 i, int intrinsic, u32 back);
 /*
  * A loop over string.gmatch(): its next time around, which goes to @again, or at its end to
  * @over; to @slow if it is another loop.  False: it cannot be expected to be one.

@@ -453,6 +453,8 @@ bool is_intrinsic(const struct compiler *c)
 		return true;
 	if (!b_of(i))
 		return false;
+	if (is_view_intrinsic(c, expected_intrinsic(c, a_of(i))))
+		return true;
 	switch (expected_intrinsic(c, a_of(i))) {
 	case INTRINSIC_util_peek:
 		return b_of(i) == 2 || (b_of(i) == 3 && find_kind(c, a_of(i) + 2, &kind));
@@ -505,6 +507,8 @@ static void compile_expected(struct compiler *c, u32 i, u32 back, u32 stored)
 	default:
 		if (is_bits_intrinsic(c, intrinsic))
 			compile_bits(c, i, intrinsic, back);
+		else if (is_view_intrinsic(c, intrinsic))
+			compile_view_method(c, i, intrinsic, back);
 		else
 			compile_syscall(c, i, expected_syscall(c, c->pc), back, stored);
 	}

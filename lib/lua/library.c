@@ -4,6 +4,9 @@
  * the libraries' tables have the values of compile time: the runtime watches these tables
  * (luaC_replaces()), and after a change compiled code leaves to the interpreter.
  */
+#include <string.h>
+
+#include "opcodes.h"
 #include "read.h"
 
 static bool is_plain_table(const struct runtime *runtime, struct value v)
@@ -29,15 +32,51 @@ static bool is_watched(const struct runtime *runtime, uint64_t table)
 	return false;
 }
 
+static struct value metatable_of(const struct runtime *runtime, uint64_t global, uint32_t tag)
+{
+	return (struct value){
+		.tag = TAG_TABLE, .bits = runtime_word(runtime, global + GLOBAL_MT + 8 * tag, 8),
+	};
+}
+
 /* The table in which methods of strings are looked up, if it is one of a library. */
 static void find_methods(struct runtime *runtime, uint64_t global)
 {
-	struct value meta = { .tag = TAG_TABLE }, methods;
+	struct value meta = metatable_of(runtime, global, TAG_STRING), methods;
 
-	meta.bits = runtime_word(runtime, global + GLOBAL_MT + 8 * TAG_STRING, 8);
 	methods = runtime_field(runtime, meta.bits, "__index");
 	if (methods.tag == TAG_TABLE && is_watched(runtime, methods.bits) && watch(runtime, meta))
 		runtime->methods = methods.bits;
+}
+
+/* Methods that are called on a register show that it has a frame. */
+static void find_views(const struct runtime *runtime, struct proto *p)
+{
+	uint32_t pc, i;
+	struct value name;
+
+	for (pc = 0; pc < p->ncode; pc += 1 + proto_operands(p, pc)) {
+		i = p->code[pc];
+		if (op_of(i) != OP_SELF || !(c_of(i) & RK_K))
+			continue;
+		name = p->k[c_of(i) & ~RK_K];
+		if (runtime_view_method(runtime, name) &&
+		    runtime_node(runtime, runtime->methods, name.bits) < 0)
+			p->views[b_of(i)] = true;
+	}
+}
+
+static void find_frames(struct runtime *runtime, uint64_t global)
+{
+	struct value meta = metatable_of(runtime, global, TAG_POINTER), methods;
+	uint32_t n;
+
+	methods = runtime_field(runtime, meta.bits, "__index");
+	if (methods.tag != TAG_TABLE)
+		return;
+	runtime->views = methods.bits;
+	for (n = 0; n < runtime->nprotos; n++)
+		find_views(runtime, &runtime->protos[n]);
 }
 
 void runtime_find_libraries(struct runtime *runtime)
@@ -47,12 +86,25 @@ void runtime_find_libraries(struct runtime *runtime)
 	struct value globals = runtime_value(runtime, runtime->state + STATE_GLOBALS);
 	size_t i;
 
+	find_frames(runtime, global);
 	if (runtime_word(runtime, runtime->replaced, 4) || !watch(runtime, globals))
 		return;
 	runtime->globals = globals.bits;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		watch(runtime, runtime_field(runtime, globals.bits, names[i]));
 	find_methods(runtime, global);
+}
+
+uint64_t runtime_view_method(const struct runtime *runtime, struct value name)
+{
+	int32_t n = name.tag == TAG_STRING ? runtime_node(runtime, runtime->views, name.bits) : -1;
+	struct value method;
+
+	if (n < 0)
+		return 0;
+	method = runtime_value(runtime, runtime_word(runtime, runtime->views + TABLE_NODE, 8) +
+					(uint64_t)n * NODE_SIZE);
+	return method.tag == TAG_FUNCTION ? method.bits : 0;
 }
 
 bool runtime_library(const struct runtime *runtime, uint64_t table, struct value name,

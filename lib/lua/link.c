@@ -211,6 +211,7 @@ struct image_header *runtime_compile(struct runtime *runtime, const struct image
 
 	if (!check_exports(&runtime->exports, header->ntable) || !runtime_read_protos(runtime))
 		return NULL;
+	runtime->ntable = header->ntable;
 	runtime_find_libraries(runtime);
 	runtime->patterns = calloc(PATTERNS_MOST, sizeof(*runtime->patterns));
 	if (!runtime->patterns)

@@ -33,6 +33,7 @@ struct value {
  * @assigned: bit i: it, or a function in it, assigns to upvalue i
  * @fixed:    upvalues of its only closure that nothing can assign to any more
  * @captured: registers that closures share
+ * @views:    registers on which methods are called that only frames have
  * @reached:  run() may call it
  * @inner:    addresses of the functions in it, and their numbers of upvalues
  */
@@ -51,7 +52,7 @@ struct proto {
 	uint8_t nups, nparams, is_vararg, nregs;
 	uint32_t line;
 	bool is_over;		/* the script itself, which has run */
-	bool captured[REGISTERS];
+	bool captured[REGISTERS], views[REGISTERS];
 	bool has_closures, has_calls;
 	bool reached;
 };
@@ -72,10 +73,13 @@ struct pattern_use {
  * struct runtime - what there is to compile
  * @arena: its address, which is the same in there
  * @state: Lua's
+ * @ntable:   functions of the runtime's that have numbers, from 1 to below that
  * @replaced: the address of what says whether a function of a library was replaced
  * @found:    of what a compiled pattern has found
+ * @seen:     of the frame that was looked at last
  * @closures: all that are Lua's
  * @libraries: tables that are watched; @globals and @methods, of strings, if they are; or 0
+ * @views:    the methods of frames, which scripts cannot reach; or 0
  * @patterns: that functions use, to be compiled after them
  */
 struct runtime {
@@ -83,12 +87,13 @@ struct runtime {
 	uint64_t size;
 	uint64_t state;
 	struct runtime_exports exports;
-	uint64_t replaced, found;
+	uint32_t ntable;
+	uint64_t replaced, found, seen;
 	struct proto *protos;
 	uint32_t nprotos;
 	struct closure *closures;
 	uint32_t nclosures;
-	uint64_t libraries[LIBRARIES_MOST], globals, methods;
+	uint64_t libraries[LIBRARIES_MOST], globals, methods, views;
 	uint32_t nlibraries;
 	struct pattern_use *patterns;
 };
@@ -126,6 +131,8 @@ void runtime_find_libraries(struct runtime *runtime);
 bool runtime_library(const struct runtime *runtime, uint64_t table, struct value name,
 		     struct value *found);
 bool runtime_library_name(const struct runtime *runtime, struct value name);
+/* The closure that is the method @name of frames, or 0. */
+uint64_t runtime_view_method(const struct runtime *runtime, struct value name);
 
 /* The number of instructions after @pc that are its operands. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);

@@ -283,7 +283,7 @@ void compile_getglobal(struct compiler *c)
 	compile_field(c, HELPER_getglobal);
 }
 
-/* It is no string. */
+/* It is no string, or no frame. */
 static void emit_self(struct compiler *c, const struct cold *cold)
 {
 	u32 slow = cold_helper(c, HELPER_self, cold->back);
@@ -297,22 +297,44 @@ static void emit_self(struct compiler *c, const struct cold *cold)
 	}
 }
 
+/* The method @closure of an object with the tag @tag. */
+static void store_self(struct compiler *c, u64 closure, u32 tag)
+{
+	u32 i = insn_at(c), a = a_of(i);
+
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, b_of(i)));
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a + 1), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a + 1), tag);
+	emit_address(c->e, 1, closure - (uintptr_t)c->runtime->arena);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_FUNCTION);
+}
+
 /* A method of strings: a function of their library. */
 static bool compile_self_of_string(struct compiler *c)
 {
-	u32 i = insn_at(c), a = a_of(i), back = emit_label(c->e);
+	u32 i = insn_at(c), back = emit_label(c->e);
 	struct value v;
 
 	if (!types_library(&c->types, c->pc, fact_at(&c->types, c->pc, 0), &v))
 		return false;
 	check_tag(c, b_of(i), T_STRING, TAG_STRING, cold_path(c, emit_self, 0, back));
 	check_libraries(c);
-	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, b_of(i)));
-	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a + 1), 1);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a + 1), TAG_STRING);
-	emit_address(c->e, 1, v.bits - (uintptr_t)c->runtime->arena);
-	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 1);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_FUNCTION);
+	store_self(c, v.bits, TAG_STRING);
+	emit_land(c->e, back);
+	return true;
+}
+
+/* A method of frames, whose views are the only light userdata, and keep their methods. */
+static bool compile_self_of_view(struct compiler *c)
+{
+	u64 method = types_view_method(&c->types, c->pc, fact_at(&c->types, c->pc, 0));
+	u32 back = emit_label(c->e);
+
+	if (!method)
+		return false;
+	check_tag(c, b_of(insn_at(c)), T_OTHER, TAG_POINTER, cold_path(c, emit_self, 0, back));
+	store_self(c, method, TAG_POINTER);
 	emit_land(c->e, back);
 	return true;
 }
@@ -321,7 +343,7 @@ void compile_self(struct compiler *c)
 {
 	u32 i = insn_at(c);
 
-	if (compile_self_of_string(c))
+	if (compile_self_of_view(c) || compile_self_of_string(c))
 		return;
 	if (!is_name(c, c_of(i)) || !may_be_table(c, b_of(i)))
 		return call_helper(c, HELPER_self, c->pc);
@@ -391,6 +413,23 @@ static void check_text(struct compiler *c, u32 key, u32 back, u32 slow)
 			cold_path_to(c, emit_by_text, back, slow));
 }
 
+/* It may be a port, whose elements are views of frames. */
+static void emit_view(struct compiler *c, const struct cold *cold)
+{
+	u32 i = insn_at(c), slow = cold_helper(c, HELPER_gettable, cold->back);
+
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, b_of(i)));
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_USERDATA, slow);
+	load_integer(c, 2, c_of(i), slow);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, b_of(i)));
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_view]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_mov(c->e, 5, 0);
+	emit_constant(c->e, 4, TAG_POINTER);
+	take_value(c, a_of(i));
+	emit_jump(c->e, cold->back);
+}
+
 void compile_gettable(struct compiler *c)
 {
 	u32 i = insn_at(c), back, slow;
@@ -405,6 +444,8 @@ void compile_gettable(struct compiler *c)
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_gettable, back);
 	check_text(c, c_of(i), back, slow);
+	if (c->p->views[a_of(i)] && !c->caller)
+		slow = cold_path(c, emit_view, 0, back);
 	at = load_element(c, 1, b_of(i), c_of(i), slow);
 	emit_load(c->e, INSN_W, 4, 1, at + VALUE_TAG);
 	/* There may be a metatable. */

@@ -186,6 +186,15 @@ bool types_library(const struct types *t, uint32_t pc, const struct fact *f, str
 	}
 }
 
+uint64_t types_view_method(const struct types *t, uint32_t pc, const struct fact *f)
+{
+	uint32_t i = t->p->code[pc], b = b_of(i);
+
+	if (!t->p->views[b] || !(f[b].types & T_OTHER) || !(c_of(i) & RK_K))
+		return 0;
+	return runtime_view_method(t->runtime, t->p->k[c_of(i) & ~RK_K]);
+}
+
 /* Does the next instruction test the result of the call at @pc for nil? */
 static bool is_tested(const struct types *t, uint32_t pc)
 {
@@ -236,9 +245,12 @@ static void self(const struct types *t, uint32_t pc, struct fact *f)
 	uint32_t i = t->p->code[pc], a = a_of(i);
 	uint8_t types = f[b_of(i)].types;
 	struct fact object = f[b_of(i)];
+	uint64_t method = types_view_method(t, pc, f);
 
 	set_library(t, pc, f);
-	if (types != T_STRING && f[a].origin)
+	if (method)
+		set(t, f, a, T_ANY, method);
+	else if (types != T_STRING && f[a].origin)
 		set(t, f, a, T_ANY, f[a].origin);
 	copy(t, f, a + 1, object);
 }

@@ -80,6 +80,9 @@ uint64_t function_at(const struct types *types, uint32_t pc, uint32_t reg);
 bool types_library(const struct types *types, uint32_t pc, const struct fact *f,
 		   struct value *found);
 
+/* The closure that the OP_SELF at @pc probably finds as its object is a frame, or 0. */
+uint64_t types_view_method(const struct types *types, uint32_t pc, const struct fact *f);
+
 /* Which function of the runtime the closure at @origin is: INTRINSIC_*, or -1. */
 int intrinsic_of(const struct runtime *runtime, uint64_t origin);
 

@@ -518,6 +518,48 @@ def test_structures_for_nothing(far: socket.socket, how: str) -> None:
     assert Script(how, FREE_VIEWS)(far.fileno()) < 10
 
 
+LOOKED_AT = """
+local other = { base = 100 }
+function other:u1(at) return self.base + at end
+function other:len() return 5 end
+function other:find(byte, at) return byte + at end
+
+local function look(x, byte) return x:u1(2), x:len(), (x:find(byte, 1)) end
+local function is(x, byte, ...)
+  local found = { look(x, byte) }
+  for i = 1, 3 do assert(found[i] == (select(i, ...)), i .. ": " .. tostring(found[i])) end
+end
+
+function run(fd)
+  local port = net.frames(fd)
+  local f, g = port:build(("abcdefgh"):rep(2)), port:build("xyz" .. ("-"):rep(12))
+  for _ = 1, 20 do
+    is(f, 99, 99, 16, 2)
+    is(g, 122, 122, 15, 2)
+    is(other, 7, 102, 5, 8)
+    for _, x in ipairs { "text", 1, true, print, port } do assert(not pcall(look, x, "t")) end
+    assert(not pcall(look, nil))
+    assert(#{ f:len(), g:len() } == 2 and select("#", g:u1(0), f:u2(0)) == 2)
+  end
+  string.u1 = string.byte
+  is("text", "x", 101, 4, 3)
+  is(g, 1, 122, 15, nil)
+  f:send()
+  local ok, message = pcall(look, f, 1)
+  assert(not ok and message:find("no frame here", 1, true), message)
+  is(g, 120, 122, 15, nil)
+  g:send()
+  assert(not pcall(look, g, 1))
+  return port:flush()
+end
+"""
+
+
+def test_what_else_has_such_methods(mode: str, far: socket.socket) -> None:
+    """Functions for frames are compiled for them, and called with other objects as well."""
+    assert Script(mode, LOOKED_AT)(far.fileno()) == 2
+
+
 BUILT = """
 local bytes = string.rep("\\2", 12) .. "\\x88\\xb5"
 function run(fd, n)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
+/*
+ * See compile.h.  Methods of frames that only read: servers call several of them on each frame,
+ * and a call takes three times as long as the work.  They are inline for the view that was
+ * looked at last, whose frame the runtime knows (frames_seen of its frames.c): else, or if
+ * anything else is not as usual, the method is called.
+ */
+#include <linux/syscript_image_batch.h>
+#include <stddef.h>
+
+#include "compile.h"
+
+#define FIELD(name)	offsetof(struct image_batch_frame, name)
+#define UDP_HEADER	8
+
+/* r2 = the frame of the view that is the first argument.  Overwrites r0, r1 and r3. */
+static void load_frame(struct compiler *c, u32 view, u32 slow)
+{
+	check_tag(c, view, 0, TAG_POINTER, slow);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, view));
+	emit_address(c->e, 2, c->runtime->seen - (uintptr_t)c->runtime->arena);
+	emit_load(c->e, INSN_DW, 3, 2, SEEN_VIEW);
+	emit_branch(c->e, INSN_JNE, 1, 3, slow);
+	emit_load(c->e, INSN_DW, 2, 2, SEEN_FRAME);
+}
+
+/* R(@reg) = the integer in @from. */
+static void put(struct compiler *c, u32 reg, u8 from)
+{
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, reg), from);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, reg), TAG_NUMBER);
+}
+
+/* Of the results r1 and r3, as many as are wanted. */
+static void put_results(struct compiler *c, u32 i, u32 n)
+{
+	u32 a = a_of(i), wanted = c_of(i) - 1;
+
+	if (wanted)
+		put(c, a, 1);
+	if (wanted > 1 && n > 1)
+		put(c, a + 1, 3);
+	store_nils(c, i, n);
+}
+
+/* r1 = @size bytes at the offset that is the second argument, in the network's order. */
+static void load_bytes(struct compiler *c, u32 off, u32 size, u32 slow)
+{
+	static const u8 sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W };
+
+	load_integer(c, 1, off, slow);
+	emit_load(c->e, INSN_W, 3, 2, FIELD(len));
+	emit_branch(c->e, INSN_JGT, 1, 3, slow);
+	emit_alu(c->e, INSN_SUB, 3, 1);
+	emit_branch_imm(c->e, INSN_JLT, 3, size, slow);
+	emit_load(c->e, INSN_DW, 3, 2, FIELD(at));
+	emit_alu(c->e, INSN_ADD, 1, 3);
+	emit_load(c->e, sizes[size], 1, 1, 0);
+	if (size > 1)
+		emit_insn(c->e, INSN_ALU64 | INSN_END, 1, 0, 0, size * 8);
+}
+
+/* A datagram that was found when the frame came, and nothing has been changed since. */
+static void load_datagram(struct compiler *c, u32 slow)
+{
+	emit_load(c->e, INSN_H, 0, 2, FIELD(changed));
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, slow);
+	emit_load(c->e, INSN_H, 1, 2, FIELD(found));
+	emit_branch_imm(c->e, INSN_JEQ, 1, 0, slow);
+	emit_load(c->e, INSN_H, 3, 2, FIELD(found_len));
+	emit_store(c->e, INSN_H, 2, FIELD(udp), 1);
+	emit_store(c->e, INSN_H, 2, FIELD(payload_len), 3);
+	emit_alu_imm(c->e, INSN_ADD, 1, UDP_HEADER);
+}
+
+static void load_ports(struct compiler *c, u32 slow)
+{
+	emit_load(c->e, INSN_H, 1, 2, FIELD(udp));
+	emit_branch_imm(c->e, INSN_JEQ, 1, 0, slow);
+	emit_load(c->e, INSN_DW, 3, 2, FIELD(at));
+	emit_alu(c->e, INSN_ADD, 1, 3);
+	emit_load(c->e, INSN_W, 1, 1, 0);
+	emit_insn(c->e, INSN_ALU64 | INSN_END, 1, 0, 0, 32);
+	emit_mov(c->e, 3, 1);
+	emit_alu_imm(c->e, INSN_AND, 3, 0xffff);
+	emit_alu_imm(c->e, INSN_RSH, 1, 16);
+}
+
+bool is_view_intrinsic(const struct compiler *c, int intrinsic)
+{
+	u32 i = call_here(c), b = b_of(i);
+
+	switch (intrinsic) {
+	case INTRINSIC_frame_udp_of: case INTRINSIC_frame_ports_of:
+		return b == 2 && c_of(i);
+	case INTRINSIC_frame_len:
+		return b == 2;
+	case INTRINSIC_frame_u1: case INTRINSIC_frame_u2: case INTRINSIC_frame_u4:
+		return b == 3;
+	default:
+		return false;
+	}
+}
+
+void compile_view_method(struct compiler *c, u32 i, int intrinsic, u32 back)
+{
+	u32 a = a_of(i), slow = cold_path(c, emit_helper, HELPER_call, back);
+
+	check_function(c, a, intrinsic, slow);
+	load_frame(c, a + 1, slow);
+	switch (intrinsic) {
+	case INTRINSIC_frame_u1:
+		load_bytes(c, a + 2, 1, slow);
+		return put_results(c, i, 1);
+	case INTRINSIC_frame_u2:
+		load_bytes(c, a + 2, 2, slow);
+		return put_results(c, i, 1);
+	case INTRINSIC_frame_u4:
+		load_bytes(c, a + 2, 4, slow);
+		return put_results(c, i, 1);
+	case INTRINSIC_frame_udp_of:
+		load_datagram(c, slow);
+		return put_results(c, i, 2);
+	case INTRINSIC_frame_ports_of:
+		load_ports(c, slow);
+		return put_results(c, i, 2);
+	default:
+		emit_load(c->e, INSN_W, 1, 2, FIELD(len));
+		return put_results(c, i, 1);
+	}
+}
