@@ -20,10 +20,11 @@
  * an ordinary socket.  Blocks come when their time is up: the wait is not in their
  * figures.
  *
- * usage: frames ROUNDS STEPS [WIRE WAY | WAYS]	(as root, or in namespaces of a user's own)
+ * usage: frames ROUNDS STEPS [WIRE WAY | "WIRE WAY,..."]	(as root, or in namespaces of a
+ *								user's own)
  *
- * Writes JSON: in each round every server once, or those of the WAYS, a list with commas, in
- * ns per request.  Each reply is checked.
+ * Writes JSON: in each round every server once, or those of the list, in ns per request.  Each
+ * reply is checked.
  */
 #include <arpa/inet.h>
 #include <linux/filter.h>
@@ -57,6 +58,7 @@
 #define PORT		11211
 #define TRIES		1000	/* until memcached serves, */
 #define PATIENCE_MS	20	/* each so long */
+#define DRAINED_MS	1000	/* without a reply: all have come */
 #define NAP_NS		10000000
 #define CPU		1
 
@@ -600,7 +602,7 @@ static uint64_t alone_step(struct server *server)
 }
 
 /* memcached's store is empty at first: store the value that replies are checked against. */
-static bool store_value(struct server *server, const struct entry *entry)
+static bool store_value(struct server *server, const struct entry *entry, int patience_ms)
 {
 	const char *value = strchr(entry->reply, '\n') + 1, *payload;
 	struct pollfd pollfd = { .fd = server->tap, .events = POLLIN };
@@ -613,10 +615,21 @@ static bool store_value(struct server *server, const struct entry *entry)
 	len = wires_frame(frame, server->n, false, server->port, request, len);
 	if (write(server->tap, frame, len) != (ssize_t)len)
 		measure_die("tap: %m");
-	if (poll(&pollfd, 1, PATIENCE_MS) != 1)
+	if (poll(&pollfd, 1, patience_ms) != 1)
 		return false;
 	return wires_read(server->tap, frame, ROOM, &payload) == HEADER_LEN + 8 &&
 	       !memcmp(payload + HEADER_LEN, "STORED", 6);
+}
+
+/* While it started it was asked several times, and now replies to each. */
+static void drain(struct server *server)
+{
+	struct pollfd pollfd = { .fd = server->tap, .events = POLLIN };
+	char frame[ROOM];
+	const char *payload;
+
+	while (poll(&pollfd, 1, DRAINED_MS) == 1)
+		wires_read(server->tap, frame, ROOM, &payload);
 }
 
 static void memcached_open(struct server *server)
@@ -627,11 +640,12 @@ static void memcached_open(struct server *server)
 	server->tap = wires_make_tap(server->n, server->way->stack, device);
 	server->port += server->n;	/* of any address */
 	worker_start(&server->worker, server->way->name, device, BATCH, server->port);
-	while (!store_value(server, &store[0]))
+	while (!store_value(server, &store[0], PATIENCE_MS))
 		if (++tries == TRIES)
 			measure_die("memcached, %s: does not serve", server->way->name);
+	drain(server);
 	for (unsigned int i = 0; i < KEYS; i++)
-		if (!store_value(server, &store[i]))
+		if (!store_value(server, &store[i], DRAINED_MS))
 			measure_die("memcached, %s: does not store", server->way->name);
 	worker_watch(&server->worker);
 }
@@ -694,12 +708,16 @@ static struct server servers[] = {
 static struct server *asked[SERVERS];
 static unsigned int nasked;
 
-/* No name of a variant is part of another's. */
-static void ask_for(const char *ways)
+/* @names: the names of servers in the output, in any list; NULL: all.  None is part of another. */
+static void ask_for(const char *names)
 {
-	for (unsigned int i = 0; i < SERVERS; i++)
-		if (!ways || strstr(ways, servers[i].way->name))
+	char name[64];
+
+	for (unsigned int i = 0; i < SERVERS; i++) {
+		snprintf(name, sizeof(name), "%s %s", servers[i].wire->name, servers[i].way->name);
+		if (!names || strstr(names, name))
 			asked[nasked++] = &servers[i];
+	}
 }
 
 static uint64_t step(struct server *server)
@@ -774,7 +792,7 @@ int main(int argc, char **argv)
 	unsigned int steps = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 
 	if (!rounds || !steps || argc > 5)
-		measure_die("usage: frames ROUNDS STEPS [WIRE WAY | WAYS]");
+		measure_die("usage: frames ROUNDS STEPS [WIRE WAY | \"WIRE WAY,...\"]");
 	ask_for(argc == 4 ? argv[3] : NULL);
 	measure_pin(CPU);
 	wires_init();

@@ -104,7 +104,7 @@ $(BYTECODE): $(shell find tests -name '*.py') | unit-programs
 # Programs that guest tests run; other makefiles add to them.
 .PHONY: guest-programs
 guest-programs: $(CORPUS_KNOWN) $(MALFORMED) $(BYTECODE) $(PROGRAMS) $(FIREWALL) all $(TEST_PROGRAMS) $(ECHO_MODULE) $(FAULTS_MODULE) \
-	$(TEMPLATE_MODULE) $(FAKEFREQ_MODULE)
+	$(TEMPLATE_MODULE) $(FAKEFREQ_MODULE) $(BUILD)/bench/scanner $(BUILD)/bench/frames
 
 # Parts of the tests run side by side: two guests share theirs, so do two runs of unit tests
 # (tests/shares.py). Each part's output is printed when it ends, and a failing part does not stop
