@@ -17,31 +17,27 @@
 --   run(-1, key, key_len)                               forget it
 
 local BATCH, HOLD = 16, 200     -- frames per batch; us in which to collect them
-local PLAIN = 1                 -- datagram 0 of 1, in memcached's header of 8 bytes
-local CR = 13
+local NUMBER = 2                -- bytes of a request's number, which its reply repeats
+local HEADER = 8                -- bytes of memcached's header in a datagram, with the number
+local GET = "\0\0\0\1\0\0get "  -- the rest of the header: datagram 0 of 1; and the command
+local END = "\r\n"
+local LONGEST = NUMBER + #GET + 250 + #END      -- a request with the longest key
 local POLLIN = const.POLLIN
 
-local replies = {}
+local replies = {}              -- by a request's bytes after its number
 local pollfd = util.struct [[ int fd; short events; short revents; ]]
 local waiting
 
 local function set(key, key_len, value, value_len, flags)
   local name = util.str_in(key, key_len)
+  local request = GET .. name .. END
   if not value then
-    replies[name] = nil
+    replies[request] = nil
     return 0
   end
   local head = ("VALUE %s %d %d\r\n"):format(name, flags or 0, value_len)
-  replies[name] = head .. util.str_in(value, value_len) .. "\r\nEND\r\n"
+  replies[request] = head .. util.str_in(value, value_len) .. "\r\nEND\r\n"
   return 0
-end
-
--- The reply to a datagram, or nil.
-local function find(f, at, len)
-  if len < 15 or f:u4(at + 2) ~= PLAIN or not f:equals(at + 8, "get ") then return nil end
-  local last = f:find(CR, at + 12)
-  if last ~= at + len - 2 then return nil end
-  return replies[f:str(at + 12, last - at - 12)]
 end
 
 local function serve(frames, n, port, up)
@@ -50,13 +46,13 @@ local function serve(frames, n, port, up)
     local f = frames[i]
     local at, len = f:udp()
     local reply
-    if at then
+    if at and len > HEADER and len <= LONGEST then
       local _, to = f:ports()
-      reply = to == port and find(f, at, len)
+      reply = to == port and replies[f:str(at + NUMBER, len - NUMBER)]
     end
     if reply then
-      f:put(at + 8, reply)
-      f:reply(8 + #reply)
+      f:put(at + HEADER, reply)
+      f:reply(HEADER + #reply)
       answered = answered + 1
     elseif up then
       f:send(up)
