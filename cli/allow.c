@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * syscript allow: chooses who may run scripts in the kernel, on the confined engine.  A udev rule
- * makes the choice last; the node gets its owner, group and mode at once, as udev would set them
- * later, so that no user has to log in again or reload the module.
+ * syscript allow: chooses who may run scripts in the kernel, on the confined engine.
+ * A udev rule makes the choice permanent. The node gets its owner, group and mode at once, as udev
+ * would set them later, so that no user must log in again or reload the module.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -54,7 +54,7 @@ static int parse_name(struct allowed *a, bool is_group)
 	if (!user && !group)
 		return complain("no %s '%s': see 'getent %s'", is_group ? "group" : "user",
 				a->name, is_group ? "group" : "passwd");
-	/* Control characters must not end the rule's comment. */
+	/* A control character could end the rule's comment. */
 	for (const char *p = a->name; *p; p++)
 		if (*p < ' ')
 			return complain("no such name");
@@ -123,7 +123,7 @@ static bool is_anothers_rule(void)
 	return !ours;
 }
 
-/* Writes ids, because udev may know no names when the machine starts. */
+/* Writes numeric ids, because udev may not know names yet when the machine starts. */
 static int write_rule(const struct allowed *a)
 {
 	static const char temporary[] = RULE ".new";
@@ -145,12 +145,12 @@ static int write_rule(const struct allowed *a)
 	return 0;
 }
 
-/* Applies to the existing node, and to those that udev creates. */
+/* Applies the rule to the existing node; udev applies it to nodes created later. */
 static int apply(const struct allowed *a)
 {
 	if (!access("/run/udev/control", F_OK) && system("udevadm control --reload"))
 		fprintf(stderr, "syscript: udev does not know the rule yet: udevadm control --reload\n");
-	/* No user without the right is let in meanwhile. */
+	/* Meanwhile only root may open the device. */
 	if (chmod(DEVICE, 0600)) {
 		if (errno != ENOENT)
 			return complain("cannot change " DEVICE ": %m");

@@ -66,7 +66,7 @@ int read_scripts(struct syscript_info **scripts, size_t *n)
 	*scripts = NULL;
 	*n = 0;
 	err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
-	/* Scripts may be visible even if this process may make none. */
+	/* Scripts may be visible even if this process may not create any. */
 	if (err && err != -EOPNOTSUPP && err != -ESHUTDOWN && err != -EDQUOT)
 		return complain("only scripts in the kernel are listed: %s; 'syscript doctor' tells more",
 				syscript_strerror(err));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * syscript disasm: the compounds that cosy-cc has put into a program or object, as
- * instructions of the confined engine next to their source and their machine code.
+ * syscript disasm: shows the compounds that cosy-cc put into a program or object, as instructions
+ * of the confined engine next to their source and machine code.
  *
- * The machine code is generated here as it is in the kernel, but for keys, which
- * are random there, and addresses.
+ * The machine code is generated here as in the kernel, except for addresses and for keys, which the
+ * kernel chooses at random.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@ static const char *backend(const struct findings *f)
 	return f->kernel_err ? "user" : "kernel";
 }
 
-/* The engine that it would use in the kernel. */
+/* The engine that the library would use in the kernel. */
 static const char *engine(const struct findings *f)
 {
 	return f->kernel_err ? "none" : f->luajit_err ? "confined" : "luajit";

@@ -197,7 +197,7 @@ static void find_device(struct findings *f)
 		snprintf(f->group, sizeof(f->group), "%u", st.st_gid);
 }
 
-/* User ids are mapped in rootless containers, sandboxes, and some units. */
+/* User ids are mapped in rootless containers, sandboxes, and some systemd units. */
 static bool has_mapped_users(void)
 {
 	unsigned int inside, outside, count;
@@ -216,7 +216,7 @@ static void find_place(struct findings *f)
 {
 	int fd;
 
-	/* Docker's file may also exist in a virtual machine made from such an image. */
+	/* Docker's file may also exist in a virtual machine made from a Docker image. */
 	f->unit = getenv("INVOCATION_ID");
 	f->container = exists("%s", "/run/.containerenv") || getenv("container") ||
 		       (has_mapped_users() && !f->unit) ||
@@ -240,7 +240,7 @@ static int find_luajit(void)
 	return syscript_register(source, sizeof(source) - 1, &options, NULL, 0);
 }
 
-/* Is the user backend denied to make machine code? */
+/* Is the user backend forbidden to generate machine code? */
 static bool is_interpreted(void)
 {
 	static const char source[] = "function run() end";
@@ -264,7 +264,7 @@ void find(struct findings *f)
 	f->environment = getenv("SYSCRIPT_BACKEND") ?: "";
 	f->environment_err = *f->environment && strcmp(f->environment, "auto") &&
 			     strcmp(f->environment, "kernel") && strcmp(f->environment, "user");
-	/* First, because it may load the module. */
+	/* First, because probing may load the module. */
 	f->kernel_err = syscript_probe(SYSCRIPT_BACKEND_KERNEL);
 	f->luajit_err = f->kernel_err ?: find_luajit();
 	f->user_err = syscript_probe(SYSCRIPT_BACKEND_USER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What doctor finds out about a machine, and the commands that fix what is missing. */
+/* The state of a machine as doctor sees it, and the commands that fix problems. */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 
@@ -62,7 +62,7 @@ struct remedy {
 
 void find(struct findings *f);
 
-/* Fills in what is missing for the kernel backend; returns the number of entries. */
+/* Lists what the kernel backend lacks; returns the number of entries. */
 size_t remedies(const struct findings *f, struct remedy *r);
 
 #endif /* FINDINGS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Adds hints to the engine's error messages.  The engine does not know the command's options, and
- * in the kernel it should not have code that guesses.
+ * Adds hints to the engine's error messages. The engine does not know the command's options, and
+ * code that guesses should not be in the kernel.
  */
 #include <ctype.h>
 #include <regex.h>

@@ -12,14 +12,14 @@
 int slips(const char *a, size_t m, const char *b);
 
 /*
- * Prints @text, which it modifies, to stderr, and a hint after each line for which there is one.
- * Replaces the script's @name by @path, which the user knows.
+ * Prints @text, which it modifies, to stderr, with hints after the lines that have some. Replaces
+ * the script's @name by @path, which the user knows.
  */
 void print_error(char *text, const char *name, const char *path);
 
 /*
  * Prints a hint if @nargs is less than the number of parameters of run() in @source: the error
- * itself is then about a nil somewhere within.
+ * itself then only mentions a nil somewhere in the script.
  */
 void hint_at_arguments(const char *source, int nargs);
 

@@ -210,7 +210,7 @@ int job_parse(struct job *job, int argc, char **argv)
 {
 	struct option options[OPTIONS + 1];
 	int command = command_of(argv[0]);
-	/* "+": what follows FILE are arguments, negative ones among them. */
+	/* "+": words after FILE are arguments, including negative numbers. */
 	const char *letters = command == RUN ? "+:ie:" : command == CHECK ? "+:e:" : "+:";
 	int option, status;
 
@@ -275,7 +275,7 @@ int job_register(const struct job *job, const char *source, size_t len)
 		print_error(error, job->name, job->path);
 	else if (fd < 0)
 		complain("%s", error);
-	/* Of Lua on the confined engine: why it is not in the kernel. */
+	/* Lua on the confined engine may say why it does not run in the kernel. */
 	else if (syscript_error(fd, error, sizeof(error)) > 0)
 		complain("runs in this process: %s", error);
 	return fd;
@@ -319,7 +319,7 @@ void job_print_info(int fd)
 	fputc('\n', stderr);
 }
 
-/* The name of a result that is a system call's errno, for people: standard output has numbers. */
+/* Prints the error name of a negative errno, for people: standard output has numbers. */
 static void name_errno(int64_t result)
 {
 	const char *name = result < 0 && result >= -ERRNO_MAX ? strerrorname_np(-result) : NULL;

@@ -73,7 +73,7 @@ static void print_json(const struct syscript_info *scripts, size_t n)
 	puts(n ? "\n]" : "]");
 }
 
-/* A name is printable ASCII: these two are all that a label's value escapes. */
+/* A name is printable ASCII: only these two characters need an escape in a label's value. */
 static void print_label(const char *text)
 {
 	for (; *text; text++) {

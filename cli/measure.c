@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * syscript measure: what a command's scripts save it.
+ * syscript measure: how much a command gains from its scripts.
  *
- * The command is run with its scripts in the kernel, and next to that another that does the
- * same without scripts, or the same command with its scripts in user space.  Where the module
- * is not loaded, and this is the source tree, vm/measure does that in a guest.
+ * Runs the command with its scripts in the kernel, alternating with a command that does the same
+ * without scripts, or with the same command with its scripts in user space. If the module is not
+ * loaded, and this is the source tree, vm/measure does that in a guest.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -71,7 +71,7 @@ static double median(double *values, long n)
 	return values[n / 2];
 }
 
-/* Reads what the command wrote.  Returns 0 or -errno. */
+/* Reads the command's output. Returns 0 or -errno. */
 static int keep_output(struct measurement *m)
 {
 	struct stat st;
@@ -134,7 +134,7 @@ static int run_rounds(struct measurement *base, struct measurement *with,
 	return 0;
 }
 
-/* Sums @m's rounds up, and runs it once more for its mode switches. */
+/* Summarises @m's rounds, and runs its command once more to count mode switches. */
 static int conclude(struct measurement *m, const struct options *options)
 {
 	int err = keep_output(m);
@@ -245,7 +245,7 @@ static bool same_output(const struct measurement *a, const struct measurement *b
 	return a->len == b->len && !memcmp(a->output, b->output, a->len);
 }
 
-/* What the ratios mean, and what they do not say. */
+/* Explains the ratios and their limits. */
 static void print_verdict(const struct measurement *base, const struct measurement *with,
 			  const struct options *options)
 {
@@ -382,7 +382,7 @@ static int measure_in_guest(char **argv, const char *why)
 	return complain("cannot run %s: %s", path, strerror(errno));
 }
 
-/* The words after --baseline up to "--" are the baseline's.  Returns 0 or EXIT_USAGE. */
+/* The words between --baseline and "--" are the baseline's. Returns 0 or EXIT_USAGE. */
 static int split_baseline(struct options *options, char **argv)
 {
 	char **end = argv;
@@ -457,7 +457,7 @@ int cmd_measure(int argc, char **argv)
 
 	if (!given)
 		return complain("no memory");
-	/* getopt_long() and the baseline's end change the original. */
+	/* getopt_long() and the end of the baseline modify the array, so a copy is passed on. */
 	memcpy(given, argv, argc * sizeof(*given));
 	status = parse(&options, argc, argv);
 	if (!options.rounds)

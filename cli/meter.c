@@ -2,9 +2,9 @@
 /*
  * Measures instructions and processor time of a command.
  *
- * Counters of the processor count instructions where there are any and the kernel lets this
- * user read them for kernel mode (perf_event_paranoid).  In a guest whose clock counts
- * instructions processor time is their number.
+ * The processor's counters count instructions, if they exist and the kernel lets this user read
+ * them for kernel mode (perf_event_paranoid). In a guest whose clock counts instructions, processor
+ * time is their number.
  */
 #include <errno.h>
 #include <fcntl.h>

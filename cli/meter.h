@@ -24,7 +24,7 @@ struct command {
 };
 
 /**
- * struct cost - of a command with all its child processes; UNKNOWN where it cannot be had
+ * struct cost - of a command with all its child processes; UNKNOWN if not available
  * @instructions: in user and kernel mode
  * @cpu:          ns of processor time
  * @switches:     system calls made from user mode; not those that scripts make

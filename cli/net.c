@@ -182,7 +182,7 @@ static int parse(struct setup *setup, int argc, char **argv)
 
 #define ADD_FILTER	"filter add dev " DEVICE " parent ffff: protocol"
 
-/* The stack has no address there: the filter only saves it the work for each frame. */
+/* Drops frames before the stack; it has no address here, so this only saves it work. */
 static void keep_all_from_stack(const char *in)
 {
 	if (!netns_run("tc %sqdisc add dev " DEVICE " ingress", in) ||
@@ -191,7 +191,7 @@ static void keep_all_from_stack(const char *in)
 			 "more");
 }
 
-/* Keeps the script's ports from the stack; packet sockets see the frames before. */
+/* Keeps the script's ports from the stack; packet sockets see frames before the filter. */
 static bool keep_ports_from_stack(const struct setup *setup)
 {
 	const char *name = setup->name;
@@ -378,7 +378,7 @@ static int undo(int argc, char **argv)
 		return complain("removing a namespace needs root");
 	if (!is_ours(argv[1]))
 		return complain("no namespace '%s': 'syscript net show' lists them", argv[1]);
-	/* Processes that still run there keep the namespace, but lose the device. */
+	/* Processes still running in the namespace keep it, but lose the device. */
 	if (!netns_run("ip -n %s link del " DEVICE, argv[1]) ||
 	    !netns_run("ip netns del %s", argv[1]))
 		return complain("%s is still there: see 'ip netns pids %s'", argv[1], argv[1]);

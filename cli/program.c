@@ -65,7 +65,7 @@ static int take_text(const char **to, size_t size, const char *what)
 	return 0;
 }
 
-/* Options that may be given once: of two values, neither is guessed. */
+/* Rejects an option given twice: neither value is guessed to be the right one. */
 static int check_once(int option, const char *name)
 {
 	static bool given[UCHAR_MAX + 1];
@@ -117,7 +117,7 @@ static bool ends_with(const char *path, const char *end)
 	return len > of_end && !strcmp(path + len - of_end, end);
 }
 
-/* An object begins as no text does. */
+/* An object file begins with bytes that no text begins with. */
 static bool is_text(const char *file, size_t len)
 {
 	return len && file[0] != ELFMAG0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The commands that doctor advises, in the order in which they have to be run. */
+/* The commands that doctor advises, in the order in which they must be run. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static bool has(const char *command)
 	return !access(path, X_OK);
 }
 
-/* All packages at once, by the names that distributions have for them. */
+/* Installs all packages at once, by the distribution's names for them. */
 static void need_packages(struct list *list, const struct findings *f)
 {
 	const char *what = f->headers ? "dkms, which builds the module, is not installed" :
@@ -86,7 +86,7 @@ static void need_group(struct list *list, const struct findings *f)
 		     user ? user->pw_name : "\"$USER\"");
 }
 
-/* The kernel only says "Key was rejected by service". */
+/* The kernel's own message is only "Key was rejected by service". */
 static void need_signature(struct list *list, const struct findings *f)
 {
 	if (!f->is_signed)
@@ -148,7 +148,7 @@ static void need_unwatched(struct list *list, const struct findings *f)
 		     "export SYSCRIPT_BACKEND=user    # this is how it should be; says so, and changes nothing");
 }
 
-/* Everything is present, and it still does not work. */
+/* All parts are present, but scripts still do not run. */
 static void need_more(struct list *list, const struct findings *f)
 {
 	char what[256];
@@ -175,7 +175,7 @@ static void need_more(struct list *list, const struct findings *f)
 
 static void need_on_host(struct list *list, const struct findings *f)
 {
-	/* Without modules nothing else would help. */
+	/* Without modules nothing else helps. */
 	if (!f->modules) {
 		need(list, "this kernel loads no modules: it takes another kernel, or a guest",
 		     "vm/guest -m -- build/syscript doctor    # in the source tree: in a guest");

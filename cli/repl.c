@@ -52,7 +52,7 @@ static int start(struct repl *repl)
 	return repl->fd < 0 ? repl->fd : 0;
 }
 
-/* Returns 0, or -errno if the prompt has to end. */
+/* Returns 0, or -errno if the prompt must end. */
 static int restart(struct repl *repl)
 {
 	syscript_close(repl->fd);

@@ -12,7 +12,7 @@ if it is not complete.  Names without `local` are kept for the next lines.
   string, table, math, bit, coroutine   as in Lua 5.1 and LuaJIT: help string
 syscript(7) describes all of them.]]
 
--- A system call's failure by its name, too.
+-- Adds the error's name to a failed system call's result.
 local function shown(value)
 	local is_errno = type(value) == "number" and value < 0 and value >= -ERRNO_MAX
 	local name = is_errno and value % 1 == 0 and errno.name(value)

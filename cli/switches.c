@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Counts the mode switches of a command: system calls of it and its child processes, by the
- * kernel's trace events.  A script's system calls cause events, too: they come between the events
- * of its call and of its end, on the same thread, and are not counted.
+ * kernel's trace events. A script's system calls cause events, too, between the events of the
+ * script's call and of its end, on the same thread; these are not counted.
  *
- * The events go to a trace buffer of their own (tracefs, instances/), so that a trace of the
- * administrator's is not disturbed, and are read as text while the command runs.
+ * The events go to a private trace buffer (tracefs, instances/), so that the administrator's own
+ * trace is not disturbed, and are read as text while the command runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,8 +106,9 @@ static void trace_end(struct trace *trace)
 }
 
 /*
- * A line is "COMM-PID [CPU] FLAGS TIME: EVENT: ...", with 16 characters for the command's
- * name, which may have any.  Returns the event, and the thread in @pid; NULL for other lines.
+ * A line is "COMM-PID [CPU] FLAGS TIME: EVENT: ...", with 16 characters for the command's name,
+ * which may contain any characters. Returns the event, and the thread in @pid; NULL for other
+ * lines.
  */
 static const char *parse(const char *line, unsigned int *pid)
 {

@@ -79,7 +79,7 @@ static int cmd_help(int argc, char **argv)
 
 /*
  * Opens missing standard descriptors, so that files that this command opens do not get their
- * numbers.  Reading and writing them fails as it would without.
+ * numbers. Reading and writing them still fails, as it would if they were closed.
  */
 static void open_standard(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* syscript top: what the live scripts do, second by second. */
+/* syscript top: the activity of live scripts, second by second. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

@@ -65,8 +65,8 @@ bool parse_size(const char *text, uint64_t unit, uint64_t *bytes)
 }
 
 /*
- * A buffer that ends at inaccessible memory: a script that is given too large a size gets EFAULT,
- * and overwrites none of the command's memory.
+ * Allocates a buffer that ends at inaccessible memory: a script that is given too large a size gets
+ * EFAULT, and overwrites none of the command's memory.
  */
 static char *guarded(uint64_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
  * Compounds: marked segments of C that run in the kernel, with one mode switch for
- * all of their system calls.  See cosy(7) for what may be in one and for these
- * functions, cosy-cc(1) for how to compile.
+ * all of their system calls. cosy(7) describes the C that a segment may contain and
+ * these functions, cosy-cc(1) the compiler.
  *
  *	COSY_START;
  *	while ((n = read(from, buf, sizeof(buf))) > 0)
@@ -12,9 +12,9 @@
  *
  * COSY_FUNCTION before the definition of a function makes all of it a segment.
  * COSY_VARIABLE before the declaration of a variable that several files use lets
- * segments use it; all of these files have to be compiled by cosy-cc.
- * COSY_SHARED(p) is p, which is known to lead into the shared buffer.  Any other
- * compiler ignores the marks.
+ * segments use it; all of these files must be compiled by cosy-cc.
+ * COSY_SHARED(p) is p, asserted to point into the shared buffer. Other compilers
+ * ignore the marks.
  */
 #ifndef COSY_H
 #define COSY_H

@@ -500,7 +500,7 @@ static int register_image(struct thread_script *script, struct syscript_register
 	return compound_register(&script->kernel, reg);
 }
 
-/* Registers @loaded for this thread: 0, or -errno if it has to run natively. */
+/* Registers @loaded for this thread: 0, or -errno if it must run natively. */
 static int register_script(const struct loaded *loaded, struct thread_script *script)
 {
 	const struct cosy_file *file = loaded->unit->file;

@@ -20,12 +20,12 @@ struct cosy_variable {
  * struct cosy_unit - the compounds of one source file
  * @file:       an image file, see file.h
  * @file_size:  bytes
- * @variables:  that the program reaches by way of pointers, which are set here
+ * @variables:  shared variables; the library sets the pointers by which the program uses them
  * @nvariables: how many
- * @imports:    those that have their home elsewhere, see cosy_variable()
+ * @imports:    variables that another file defines, see cosy_variable()
  * @nimports:   how many
  * @name:       of the source file
- * @next, @number: the library's
+ * @next, @number: for the library only
  */
 struct cosy_unit {
 	const void *file;
@@ -53,8 +53,8 @@ void *cosy_push(uint64_t size);
 void cosy_pop(void *frame);
 
 /*
- * Runs segment @which in the kernel, if possible, otherwise @host(@frame).  Returns by which exit
- * control left the segment.
+ * Runs segment @which in the kernel, if possible, otherwise @host(@frame). Returns the number of
+ * the exit by which control left the segment.
  */
 long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
 /* The same for a segment with one exit. */
