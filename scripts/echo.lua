@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- A whole datagram server in the kernel: answers every message with itself.
+-- A whole datagram server in the kernel: sends every message back.
 --
 --   sock  a socket of datagrams; whether it blocks makes no difference
---   max   messages to take in this call
---   ms    milliseconds for it: 0 takes what is there, -1 any number
+--   max   messages to receive in this call
+--   ms    its time in milliseconds: 0 receives only waiting messages, -1 has no limit
 --
--- Returns how many were answered, or the negative errno that the first receive
--- met.  A message that cannot be answered at once is dropped.  -EINTR, or less
--- than max, lets the application's signal handlers run: call it again.
+-- Returns the number of answered messages, or the first receive's negative errno. A
+-- message that cannot be answered at once is dropped. -EINTR, or less than max, lets
+-- the application's signal handlers run: call it again.
 
 local EAGAIN = -errno.EAGAIN
 local MSG_DONTWAIT, MSG_NOSIGNAL = const.MSG_DONTWAIT, const.MSG_NOSIGNAL

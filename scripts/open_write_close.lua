@@ -6,12 +6,12 @@
 --          the bytes written or a negative errno
 --   flags  O_CREAT, O_TRUNC, O_APPEND, O_EXCL
 --   mode   of files that are created
---   atomic 1: each file has either its old contents or all of the new, even if
---          the machine stops.  They are written to a temporary file next to it,
---          which is synced and then takes its name.  Of the flags only O_EXCL
---          counts: the name has to be free
+--   atomic 1: each file has either its old or its new contents, even if the
+--          machine crashes. New contents are written to a temporary file in the
+--          same directory, which is synced and then renamed. Of the flags only
+--          O_EXCL has an effect: the name must not exist
 --
--- Returns how many were done: fewer than n if a signal came.
+-- Returns the number of files done: fewer than n after a signal.
 
 local openat, write, fsync, close = syscall.openat, syscall.write, syscall.fsync, syscall.close
 local renameat2, unlinkat = syscall.renameat2, syscall.unlinkat

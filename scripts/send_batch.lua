@@ -8,9 +8,8 @@
 --   addr_lens  socklen_t[n]: the sizes of these
 --   lens       int[n]: the lengths of the packets
 --
--- Returns how many packets were sent: fewer than n where the socket's buffer is
--- full or a packet is refused.  The negative errno of the first one if it is
--- that.
+-- Returns the number of packets sent: fewer than n if the socket's buffer is full
+-- or a packet is refused; a negative errno if the first one is.
 
 local BUF_SIZE, ADDR_SIZE = 1024, 28
 

@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: MIT
--- Sends a file to a socket, or to a pipe or file: what is to stand before it, then
--- its contents, by sendfile(2).  What a server of files does for each request.
+-- Sends a file to a socket, pipe or file: a head, then the file's contents, by
+-- sendfile(2). A file server does this for each request.
 --
 --   out           where it goes
 --   dirfd, path   the file, as of openat(2)
 --   offset        where in the file to begin
 --   count         the most bytes of the file to send; 0 for all
 --   head, hsize   bytes to send first, address and size; 0, 0 for none
---   flags         1: after head, say how many bytes of the file follow, in decimal,
---                 and end the head, as an HTTP reply does after "Content-Length: "
+--   flags         1: after head, send the number of the file's bytes that follow, in
+--                 decimal, and an empty line: for a head ending in "Content-Length: "
 --
--- Returns the bytes sent, head included, and the size of the file.  Fewer than there
--- were to send if out does not take more now or a signal came.  Or a negative errno,
--- and then nothing was sent.
+-- Returns the number of bytes sent, head included, and the size of the file. The number
+-- is smaller than requested if out takes no more now, or after a signal. Or returns a
+-- negative errno; then nothing was sent.
 
 local openat, close, fstat = syscall.openat, syscall.close, syscall.fstat
 local sendmsg, writev, sendfile = syscall.sendmsg, syscall.writev, syscall.sendfile
@@ -32,7 +32,7 @@ local digits = util.buffer(24)
 poke(msg + 16, "i8", iov)
 poke(iov + 16, "i8", digits)
 
--- "123\r\n\r\n", ended at the buffer's end.  Returns where it begins, and its length.
+-- Writes "123\r\n\r\n" at the end of the buffer. Returns its address and length.
 local function put_count(n)
   local p = digits + 20
   poke(p, "u4", 0x0a0d0a0d)

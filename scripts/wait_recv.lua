@@ -3,15 +3,15 @@
 -- each of them once.
 --
 --   epfd     an epoll instance; .data of each descriptor is the descriptor
---   events   struct epoll_event[max]: what was ready, as from epoll_wait(2)
+--   events   struct epoll_event[max]: ready descriptors, as from epoll_wait(2)
 --   max      how many at most; 256 at most
---   bufs     char[max][size]: what was received from each
---   size     the room for each
---   lens     int[max]: how much that was, 0 at its end, or a negative errno:
---            -EAGAIN where there was nothing to receive
+--   bufs     char[max][size]: data received from each
+--   size     the size of each buffer
+--   lens     int[max]: the lengths of the data, 0 at the end of a stream, or a negative
+--            errno: -EAGAIN if there was nothing to receive
 --   wait_ms  how long to wait: 0 not at all, -1 for ever
 --
--- Returns how many there are, or a negative errno.
+-- Returns the number of ready descriptors, or a negative errno.
 
 local MSG_DONTWAIT = const.MSG_DONTWAIT
 local READABLE = bit.bor(const.EPOLLIN, const.EPOLLHUP, const.EPOLLERR)

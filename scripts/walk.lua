@@ -1,28 +1,28 @@
 -- SPDX-License-Identifier: MIT
--- Walks a tree, depth first, one step with each call.  Functions that are defined
--- before this text decide about each entry; each is optional:
+-- Walks a tree, depth first, a part with each call. Functions defined before this
+-- text decide about each entry; each is optional:
 --
 --   match(e, i)  true if entry i of the columns e matches      (all of them do)
---   sum(e, i)    a number to add up over those that match      (0)
---   prune(e, i)  true if directory i shall not be entered      (none)
---   columns      list of the columns that these read, as of fs.entries(): "size",
---                "mtime", "name", ...; type and error are always there
+--   sum(e, i)    a number to add up over matching entries      (0)
+--   prune(e, i)  true if directory i must not be entered       (none)
+--   columns      list of the columns that these functions read, as of fs.entries():
+--                "size", "mtime", "name", ...; type and error are always there
 --
 --   match = function(e, i) return e.size[i] > 1e6 end  columns = { "size" }
 --
 -- run(dir, token, budget, out, room, flags):
 --   dir     descriptor of the tree's top
---   token   0 to begin, then what the last call has returned; -1 to give up
---   budget  roughly how many entries at most, in this call
---   out     buffer of room bytes for the paths, each with a NUL, of those that
---           match; or 0
+--   token   0 to begin, then the last call's result; -1 to give up
+--   budget  approximate maximum of entries in this call
+--   out     buffer of room bytes for the paths of matching entries, each with a NUL;
+--           or 0
 --   flags   1: stay on the file system of the top
 --
--- Returns a token, 0 once the tree is done; then of this call: entries, matches,
--- sum, errors, bytes written (-ENAMETOOLONG if not even one path has room),
--- directories read.  Or a negative errno, -EINVAL for a token that is not the
--- last one's.  Symbolic links are not followed.  Entries that vanish meanwhile do
--- not count, not even as errors.
+-- Returns a token, 0 once the tree is done; then, for this call: entries, matches,
+-- sum, errors, bytes written (-ENAMETOOLONG if not even one path fits), directories
+-- read. Or a negative errno, -EINVAL for a token that the last call did not return.
+-- Symbolic links are not followed. Entries that vanish meanwhile are not counted,
+-- not even as errors.
 
 local DT_DIR, XDEV = 4, 1
 local DEPTH_OPEN = 24     -- levels with an open descriptor
@@ -42,10 +42,9 @@ local e = { type = {}, error = {}, dirname = {} }
 for _, name in ipairs(columns) do e[name] = {} end
 local stat = util.buffer(144)     -- struct stat
 
--- The levels from the top to where we are, levels[1] to levels[depth]; those after it
--- wait to be used again.  A level's directories are gone into batch by batch, so that no
--- more than the names of one batch are kept of it: names[1] to names[count], of which
--- names[next] is the next one.
+-- The levels from the top to the current one are levels[1] to levels[depth]; those after it
+-- are kept for reuse. A level's directories are entered batch by batch, so that it holds the
+-- names of one batch only: names[1] to names[count], of which names[next] is the next one.
 local levels, depth = {}, 0
 local batch, at = 0, 0            -- of e: number of entries, and of those done
 local generation, current = 0, 0

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- A DNS forwarder: answers queries with answers that it has kept for up to two seconds, and asks
--- another server for the rest.
+-- A DNS forwarder: answers queries from answers cached for up to two seconds, and forwards the rest
+-- to another server.
 --
 --   sock  a socket of datagrams, for clients
 --   up    another one, connected to that server
 --   max   queries to take in this call
 --   ms    how long to wait for the first message: 0 not at all, -1 for ever
 --
--- Returns how many queries and answers were taken, or the negative errno that the first receive
--- met; and how many queries were answered with what was kept, since the beginning.  What is not
--- one question is dropped.
+-- Returns the number of queries and answers received, or the first receive's negative errno; and
+-- the number of queries answered from the cache so far. Messages that do not hold exactly one
+-- question are dropped.
 
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local CLOCK_MONOTONIC = const.CLOCK_MONOTONIC

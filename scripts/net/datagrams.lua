@@ -1,23 +1,22 @@
 -- SPDX-License-Identifier: MIT
--- Sends the replies to the last batch of datagrams and receives the next batch, as frames
--- that are taken off the device, with one mode switch, for a server that parses and
--- answers by itself, one reply at most to each. Queries stay here until the next call,
--- where they become the replies to them.
+-- Sends the replies to the last batch of datagrams and receives the next batch, with one mode
+-- switch, as frames taken from the device; for a server that parses and answers them itself, with
+-- at most one reply to each. The script keeps the queries' frames until the next call, which turns
+-- them into the replies.
 --
 --   fd   a packet socket (AF_PACKET, SOCK_RAW), bound to the device with protocol 0; its
---        filter says what is for the server. What the stack would filter is left to it, and
---        so to the server's other sockets
+--        filter accepts the server's frames. Frames that the stack would filter are left
+--        to it, and thus to the server's other sockets
 --   max  how many to receive, at most 64; 0: none
---   in_  for them: max slots
+--   in_  for the queries: max slots
 --   n    how many replies to send, at most 64
---   out  these: n slots
+--   out  the replies: n slots
 --
--- A slot has 2048 bytes: which query it is, as a number of 4 bytes; the length of the
--- payload, likewise; then the payload, which in a query comes after its headers, from
--- Ethernet's on.
+-- A slot has 2048 bytes: the query's number, in 4 bytes; the length of the payload,
+-- likewise; then the payload, in a query preceded by its headers, from Ethernet's on.
 --
--- Returns how many were received, or a negative errno. What the device does not take of
--- the replies is lost, as on a wire.
+-- Returns the number of queries received, or a negative errno. Replies that the device does
+-- not take are lost, as on a wire.
 
 local SLOT = 2048
 

@@ -1,25 +1,25 @@
 -- SPDX-License-Identifier: MIT
 -- Sends the last batch of replies and receives the next batch of requests, as frames: a
 -- datagram server's whole round, with one mode switch, for a process that parses and
--- answers by itself. Requests stay here until the next call, where they become the
--- replies to them.
+-- answers requests itself. The script keeps the requests' frames until the next call, which
+-- turns them into the replies.
 --
---   fd      a packet socket (AF_PACKET, SOCK_RAW), bound to the device; what it receives
---           is for the server, if its filter says so
---   max     how many to receive, at most 64; 0: those that are here stay for one more call
+--   fd      a packet socket (AF_PACKET, SOCK_RAW), bound to the device; its filter accepts
+--           the server's frames
+--   max     how many to receive, at most 64; 0: the current requests stay for one more call
 --   in_     for requests: max slots
 --   n       how many to send, at most 64
 --   out     replies: n slots
---   copies  how many of these are not the last ones to their requests, and marked so
---   up      another socket, bound to the device and to no protocol: these are made in its
+--   copies  how many of the replies are marked: another reply to the same request follows
+--   up      another socket, bound to the device and to no protocol: copies are made in its
 --           buffer, where no requests wait
---   hold    us in which to collect a batch, if there is a first one
+--   hold    us in which to collect a batch, after its first request
 --
--- A slot has 2048 bytes: which request it is, as a number of 4 bytes, plus 2^31 if marked;
--- the length of the payload, likewise; then the payload.
+-- A slot has 2048 bytes: the request's number, in 4 bytes, plus 2^31 if marked; the length
+-- of the payload, likewise; then the payload.
 --
--- Returns how many were received, or a negative errno; and how many were sent: others
--- are lost, as on a wire.
+-- Returns the number of requests received, or a negative errno; and the number of replies
+-- sent: others are lost, as on a wire.
 
 local SLOT = 2048
 local PAYLOAD = 8               -- its offset in a slot

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A cache in front of memcached over UDP: plain GETs of keys that it knows are answered
--- from the frames of a device; all else goes up to the process's ordinary socket.
+-- A cache in front of memcached over UDP: plain GETs of cached keys are answered in the
+-- device's frames; everything else goes up to the process's ordinary socket.
 --
 --   run(fd, port, count, ms, up [, take])     serve
 --     fd     a packet socket, bound to the device that clients are on
@@ -8,10 +8,10 @@
 --     count  GETs to answer in this call
 --     ms     how long to wait for the next frames; -1: for ever
 --     up     a packet socket, bound to a device that leads to a stack with the same
---            addresses (a veth); -1: what is not answered here is dropped
---     take   1: what the socket's filter accepts is taken from the device's own stack, as
---            with net.frames(fd, false, true), and that has the rest
---     Returns how many were answered.
+--            addresses (a veth); -1: frames that are not answered here are dropped
+--     take   1: frames that the socket's filter accepts are taken from the device's own
+--            stack, as with net.frames(fd, false, true); the stack gets the rest
+--     Returns the number of GETs answered.
 --
 --   run(-1, key, key_len, value, value_len, flags)      put a value into the cache
 --   run(-1, key, key_len)                               forget it
