@@ -68,7 +68,7 @@ static uint64_t probe_thread(void)
 	static uint64_t next;
 	uint64_t now = measure_now();
 
-	/* The next of its wake-up times that is still to come. */
+	/* Skips wake-up times that have passed. */
 	if (next <= now)
 		next += ((now - next) / PERIOD_NS + 1) * PERIOD_NS;
 	sleep_until(next);

@@ -22,7 +22,7 @@ static inline unsigned int order_at(unsigned int i, unsigned int n, unsigned int
 {
 	unsigned int stride = 1 + round % (n > 1 ? n - 1 : 1);
 
-	/* With a common divisor, some would repeat and others be missing. */
+	/* With a common divisor, the order would repeat some variants and miss others. */
 	while (order_common_divisor(stride, n) > 1)
 		stride++;
 	return (i * stride + round) % n;

@@ -135,8 +135,8 @@ def run_program(program: Path, case: Case, given: str = "") -> dict[str, float]:
     """The cost of a process and its children, in us or in thousands of instructions."""
     environment = {"LD_LIBRARY_PATH": str(results.ROOT / "build"), "LC_ALL": "C"}
     environment |= {"PATH": os.environ["PATH"], "CCACHE_DIR": str(Path("ccache").absolute())}
-    # The clock of an icount guest is years behind the headers' times; ccache would distrust these,
-    # and then preprocess.
+    # The clock of an icount guest is years behind the headers' times: ccache would distrust the
+    # headers, and preprocess instead.
     environment["CCACHE_SLOPPINESS"] = "include_file_mtime,include_file_ctime"
     shutil.rmtree(case.made, ignore_errors=True)
     begin, began = cpu_time(), time.monotonic()

@@ -70,9 +70,9 @@ $(MALFORMED): $(BUILD)/tests/vm/malformed-%: tests/vm/malformed.py
 	@mkdir -p $(@D)
 	$(Q)/usr/bin/python3 $< $* >$@.new && mv $@.new $@
 
-# Programs for subsystems, those of examples/ among them; and as docs/firewall.md compiles
-# them.  Here, as an emulated clang takes seconds for each.
-# others/: what the examples are compared with.
+# Programs for subsystems, including those of examples/, compiled as in docs/firewall.md; on
+# this machine, because an emulated clang takes seconds for each. others/: programs that the
+# examples are compared with.
 PROGRAM_SRC := $(wildcard tests/vm/programs/*.c examples/netfilter/*.c \
 	examples/cpufreq/*.c examples/netfilter/others/*.c)
 PROGRAMS := $(patsubst %.c,$(BUILD)/tests/programs/%.o,$(notdir $(PROGRAM_SRC)))

@@ -68,7 +68,7 @@ CLONE_STEPS = [
     DEMO,
     TUTORIAL,
 ]
-# A release has what a clone fetches.
+# A release contains the sources that a clone must fetch.
 RELEASE_STEPS = [
     Step("make", "sudo apt-get install -y make"),
     Step("compiler", "tools/deps build"),
@@ -96,7 +96,7 @@ def bare_debian(root: Path) -> None:
         source, target = Path("/", name), root / name
         if source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            # Into what is there: links of the same names are replaced.
+            # Merge into existing directories: links of the same names are replaced.
             subprocess.run(["cp", "-a", "--remove-destination", "-T", source, target], check=True)
     # Another system's, that its packages here lack.
     for name in ("docker-clean", "20packagekit", "50appstream"):

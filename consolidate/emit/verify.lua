@@ -2,10 +2,9 @@
 -- Runs a script on simulated system calls: each returns its result from the trace, or one of them
 -- an injected error. verify.py appends the script itself and the examples.
 --
--- An example has items, n and common, addresses of its records; poke() fills them in;
--- calls, each with its name, arguments (a number, a string, false if it is not
--- compared), names of those that are constants, result, and what it writes to memory;
--- the numbers that run() returns.
+-- An example has items and common, addresses of its records, and n, their number; poke() fills the
+-- records in; calls, each with its name, arguments (a number, a string, or false if not compared),
+-- names of constant arguments, result, and output memory; and the numbers that run() returns.
 
 local NOT_MADE = -errno.ECANCELED
 local calls        -- that are expected

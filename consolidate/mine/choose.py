@@ -104,7 +104,7 @@ class Chooser:
         runs = matcher.runs()
         if not runs:
             return None
-        # Its data flow in what it really covers, from all over the trace.
+        # Derive data flow from the runs it really covers, from all parts of the trace.
         some = runs[:: len(runs) // follow.RUNS + 1]
         found = Follower(template, matcher, self.tape, some)()
         scan = Scan(found, runs)

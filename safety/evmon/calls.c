@@ -233,8 +233,8 @@ static const char *const types[] = {
 };
 
 /*
- * Handlers take locks of their own: events of these functions would be lost, or be the handler's
- * own. They are allowed only for a single lock.
+ * Event handlers take these locks themselves: events of these functions would be lost, or caused by
+ * the handler. They are allowed only for a single lock.
  */
 static bool is_used_by_events(const struct call *call)
 {

@@ -18,7 +18,7 @@ void order_destroy(struct order *order);
 /* A lock was initialised. */
 void order_init(struct order *order, struct evmon_site *site, const void *object,
 		u64 value);
-/* Whether the initialisation was seen, and with which value. */
+/* False if the initialisation was not seen; otherwise stores its value. */
 bool order_init_value(struct order *order, const void *object, u64 *value);
 
 /*

@@ -22,7 +22,7 @@ void kgcc_find_room(const void *p, struct kgcc_room *room);
 void kgcc_check_room(const char *where, unsigned int flags, const void *p, size_t length,
 		     const struct kgcc_room *room, unsigned long ip);
 
-/* For other replacements, which were called from ip: reads of bytes, and of a string. */
+/* Check a read of bytes, or of a string, in another replacement, which was called from @ip. */
 void kgcc_library_read(const char *where, const void *from, size_t length, unsigned long ip);
 size_t kgcc_library_string(const char *where, const char *s, size_t max, unsigned long ip);
 

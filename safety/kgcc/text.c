@@ -169,7 +169,7 @@ EXPORT_SYMBOL_GPL(kgcc_mac_pton);
 
 /* -- comparisons ------------------------------------------------------------------- */
 
-/* It compares all of the second string at each position, zeros or not. */
+/* strnstr() compares the whole second string at each position, beyond any zero in the first. */
 char *kgcc_strnstr(const char *where, const char *s, const char *part, size_t max)
 {
 	size_t length = kgcc_library_string(where, part, SIZE_MAX, _RET_IP_), at = 0;

@@ -5,13 +5,13 @@
 It asks the verifier itself which instructions it accepts, and what it knows afterwards (prove.c).
 
   claims    for every accepted form of an instruction and every row of them, with all
-            values of registers, constants and displacements (z3): what it does to the
-            state is what the verifier takes it to do (model.py is what it does)
-  places    where what is accepted accesses the arena
+            values of registers, constants and displacements (z3): its effect on the
+            state, as defined by model.py, is the one that the verifier assumes
+  places    where accepted instructions access the arena
   decoder   every accepted form: another decoder (capstone) reads as many bytes and the
             same effects
-  model     what model.py says of every accepted form, and of rows, is what this
-            processor does (native.c), and an emulator (unicorn)
+  model     for every accepted form, and for rows, model.py agrees with this processor
+            (native.c) and with an emulator (unicorn)
 
 Usage: prove.py [--known FILE] LIBRARY [PART...]
 
@@ -803,7 +803,7 @@ FLAG_BITS = {"c": 0, "z": 6, "s": 7, "o": 11}
 
 
 class Processor:
-    """This one."""
+    """This machine's processor."""
 
     def __init__(self, verifier: Verifier) -> None:
         self.so = verifier.so

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Weak keys and values, and what a collection leaves of them.
+-- Weak keys and values, and which of them a collection keeps.
 local function count(t)
 	local n = 0
 	for _ in pairs(t) do n = n + 1 end

@@ -43,7 +43,7 @@ def test_scripts_do_what_the_program_does_elsewhere(name: str) -> None:
     assert result.wrong == []
     assert result.scripts
     assert result.whole
-    # Few scripts assume what a recording cannot show, and those are rarely wrong.
+    # Few scripts depend on assumptions beyond the recording, and those are rarely wrong.
     assert result.told <= result.tried / 3
 
 

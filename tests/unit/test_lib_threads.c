@@ -255,7 +255,7 @@ static bool has_line(const char *path, const char *line)
 	return strstr(text, line);
 }
 
-/* Privileges of the library's thread, if there is one, and that it ends with the scripts. */
+/* Checks the privileges of the library's thread, if any, and that it ends with the scripts. */
 static void rights(bool may_unshare)
 {
 	bool confined = getenv("SYSCRIPT_ENGINE") && !strcmp(getenv("SYSCRIPT_ENGINE"), "confined");

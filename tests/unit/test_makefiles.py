@@ -165,7 +165,7 @@ def test_what_needs_root_is_one_command(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
 @pytest.mark.parametrize("goals", ["cli", "lib consolidate", "dist"])
 def test_nothing_is_compiled_before_there_is_a_compiler(tmp_path: Path, goals: str) -> None:
-    """However many rules could begin: what is missing is asked for before all of them."""
+    """Missing tools are asked for before any rule starts, however many could."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
     subprocess.run(
         f"tar -c --null -T - | tar -x -C {tmp_path}",

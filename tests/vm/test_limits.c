@@ -142,7 +142,7 @@ static void test_fatal_signal(void)
 	kill(pid, SIGKILL);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, SIGKILL);
-	/* It had ten. */
+	/* Its time limit was ten seconds. */
 	CHECK(abi_seconds() - start < 8);
 	CHECK_EQ(abi_count(pid), 0);
 	close(fds[0]);

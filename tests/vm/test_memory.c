@@ -106,7 +106,7 @@ static void take_share(int script_mib)
 					     ABI_PATIENCE);
 
 		CHECK(fd >= 0);
-		/* Its limit may give it little. */
+		/* May fail: the script's memory limit may be too low. */
 		abi_call(fd, 20 * script_mib, 0, NULL);
 	}
 }

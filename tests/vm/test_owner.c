@@ -246,7 +246,7 @@ static void test_nested(void)
 	close(fd);
 }
 
-/* Neither does its own lseek(2), which calls scripts outside. */
+/* A script cannot call scripts by lseek(2) either, as its process can. */
 static void test_nested_seek(void)
 {
 	const char *source = "function run(fd, call) "

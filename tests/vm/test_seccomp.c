@@ -457,8 +457,8 @@ static bool is_filters_stop(int status)
 }
 
 /*
- * XMM0 to XMM7: what the tracer sees, and leaves; and an MXCSR with every exception unmasked, and
- * rounding up, because emulated CPUs raise no such exceptions.
+ * The tracer checks and overwrites XMM0 to XMM7. It sets an MXCSR with every exception unmasked;
+ * and with rounding up, because emulated CPUs raise no such exceptions.
  */
 static void tamper(pid_t pid)
 {
@@ -761,7 +761,7 @@ static void test_debug_while_asked(void)
 	CHECK_EQ(*asked.done, 3);
 }
 
-/* It stops the task after the run, and finds the registers of the script's call. */
+/* The tracer stops the task after the run, and finds the registers of the script's call. */
 static void test_stop_while_asked(void)
 {
 	struct asked asked = ask_supervisor(*engine_flags);

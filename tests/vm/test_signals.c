@@ -281,7 +281,7 @@ static void test_freeze(const char *source)
 #define ENDLESS	(1ULL << 44)
 #define LARGE	(256UL << 20)
 
-/* Unpopulated pages, which stay so if they are only read. */
+/* Maps pages without populating them; reading does not allocate memory for them. */
 static void *untouched(size_t size)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,

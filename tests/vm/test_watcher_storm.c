@@ -230,7 +230,7 @@ static void round_of(unsigned int seed, unsigned long total[3])
 	if (fscanf(out, "%lu %lu %lu", &counts[0], &counts[1], &counts[2]) == 3)
 		for (int i = 0; i < 3; i++)
 			total[i] += counts[i];
-	/* Its output. */
+	/* Pass on any further output. */
 	for (char line[256]; fgets(line, sizeof(line), out);)
 		if (*line != '\n')
 			fputs(line, stdout);

@@ -6,7 +6,7 @@
 #ifndef KGCC_COMPAT_H
 #define KGCC_COMPAT_H
 
-/* Before the headers that poison identifiers which it uses. */
+/* The C++ library first: later headers poison identifiers that it uses. */
 #include <map>
 #include <set>
 #include <string>

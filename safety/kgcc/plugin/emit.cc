@@ -368,8 +368,8 @@ static std::string compare_field(struct code *code, HOST_WIDE_INT end)
 }
 
 /*
- * Whether the bytes from LO after an address lie either all before its root or all after it:
- * they are within one step by which such addresses can differ from it.
+ * Whether the bytes from LO after an address lie either all before its root or all after it. Such
+ * addresses differ from the root by whole steps, so the bytes must be within one step.
  */
 static bool is_on_one_side(const struct check *check, HOST_WIDE_INT lo, HOST_WIDE_INT bytes)
 {

@@ -320,8 +320,8 @@ void rooms::gather()
 /* -- whose rooms are known, and whose are wanted -------------------------------------- */
 
 /*
- * What is known after each event, or wanted before it. A check provides its root's room, and one
- * that compares wants it.
+ * The rooms that are known after each event, or wanted before it. A check makes its root's room
+ * known; a check that compares with the room wants it.
  */
 template <typename Visit>
 void rooms::walk(enum direction direction, basic_block bb, sbitmap set, Visit visit)

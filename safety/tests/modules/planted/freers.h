@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* FREER(name, statement): ends what is at p. */
+/* FREER(name, statement): the statement frees the object at p. */
 FREER(kfree, kfree(p))
 FREER(kfree_sensitive, kfree_sensitive(p))
 FREER(kfree_const, kfree_const(p))

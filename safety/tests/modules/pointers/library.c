@@ -170,7 +170,7 @@ CASE_OF(library_memweight, "", sink = memweight(p, length))
 CASE_OF(library_strnchr, "", memset(p, 'a', 8); sink = (unsigned long)strnchr(p, length, '?'))
 CASE_OF(library_strnstr, "", memset(p, 'a', 8); sink = (unsigned long)strnstr(p, "?", length))
 
-/* Unterminated strings of which these do not reach the end: correct with any off. */
+/* Unterminated strings whose end these functions do not reach: correct with any off. */
 static noinline void library_no_end(void)
 {
 	char *p = kzalloc(8, GFP_KERNEL), line[20];

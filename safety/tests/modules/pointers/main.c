@@ -832,7 +832,7 @@ static noinline int find_neighbour(u32 *const *p, int n)
 	return -1;
 }
 
-/* Into another live object, to which there are valid pointers. */
+/* Reads through a pointer into another live object, which also has valid pointers. */
 noinline void read_neighbour(u32 (*read)(u32 *p))
 {
 	u32 *p[32];
