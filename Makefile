@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What there is to make: `make help`.  Parts: the build.mk of each directory.
+# `make help` lists the goals. Each directory's build.mk is a part of this file.
 
 BUILD := build
 .DEFAULT_GOAL := all
@@ -7,23 +7,23 @@ BUILD := build
 .SUFFIXES:
 SHELL := /bin/bash -o pipefail
 
-# What is built is said in short, by tools/progress; V=1 shows the commands, -s nothing.
+# tools/progress prints short lines of what is built; V=1 shows the commands, -s nothing.
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),,$(if $(Q),@printf '  %-8s%s\n' $(1) $(or $(2),$@)))
-# Runs what has much to say, $(1) being its name: that goes to a file.
+# Runs a command whose long output goes to a file; $(1) describes it.
 quiet = $(if $(Q),tools/progress quiet '$(1)')
 
-# The kernel that the module is built for: KREL is 6.1, 6.12, newest, debug or a
-# release, and its tree is fetched; KERNEL is one that this machine has installed
-# with its headers, and nothing is fetched (DKMS builds so).
+# The kernel that the module is built for. KREL is 6.1, 6.12, newest, debug or a
+# release, whose tree is fetched; KERNEL is a kernel installed on this machine
+# with its headers, so nothing is fetched (as for DKMS).
 ifdef KERNEL
 override KREL := $(KERNEL)
 KDIR := /lib/modules/$(KERNEL)/build
 else
-# A default kernel, and all that tools/deps installs for it: make makes this file first,
-# and starts again with it.  These goals do without, and the first of them without a
-# compiler; those of the module need neither QEMU nor Python's packages, and the demo has
-# fewer than the tests.
+# The default kernel, and the packages that tools/deps installs for it: make makes this
+# file first, and restarts with it. PLAIN and LIGHT goals do not need it, and PLAIN ones
+# no compiler; goals of the module need neither QEMU nor Python packages, and the demo
+# needs fewer packages than the tests.
 PLAIN := clean help help-all install install-% uninstall uninstall-%
 LIGHT := $(PLAIN) lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
 	dist deb test-deb test-newcomer
@@ -44,7 +44,7 @@ endif
 KDIR := $(CURDIR)/$(BUILD)/kernels/$(KREL)/headers
 endif
 KTREE := $(BUILD)/kernels/$(KREL)
-# SAFETY=kefence,evmon builds it with tools of the safety kit, in a place of its own.
+# SAFETY=kefence,evmon builds the module with tools of the safety kit, in its own directory.
 comma := ,
 KOUT := $(BUILD)/kernel-$(KREL)$(subst $(comma),+,$(SAFETY:%=+%))
 KMODULE := $(KOUT)/syscript.ko
@@ -52,7 +52,7 @@ KMODULE_LUAJIT := $(KOUT)/syscript_luajit.ko
 
 MATRIX := 6.1 6.12 newest
 
-# What a rule needs of this machine, order only: a group of tools/deps, or GROUP+GROUP.
+# A rule's needs on this machine, order only: a group of tools/deps, or GROUP+GROUP.
 DEPS_READY := $(BUILD)/deps/%.ready
 PINNED := requirements.txt vm/requirements.txt third_party/Cargo.lock
 $(DEPS_READY): tools/deps $(PINNED)
@@ -60,7 +60,7 @@ $(DEPS_READY): tools/deps $(PINNED)
 	@mkdir -p $(@D) && touch $@
 .PRECIOUS: $(DEPS_READY)
 
-# The foreign sources: fetched, or those that a release has with it.
+# Third-party sources: fetched, or part of a release.
 ifneq ($(wildcard vendor/luajit-src),)
 VENDOR := vendor
 VENDOR_READY :=
@@ -70,7 +70,7 @@ VENDOR_READY := $(BUILD)/deps/vendor.ready
 endif
 
 $(BUILD)/config-module.mk: private DEPS_GROUPS := build vendor kernel
-# The demo's other packages come while it compiles, unless somebody has to be asked.
+# The demo's other packages are installed while it compiles, unless a question must be asked.
 DEMO_GROUPS := guest clang memcached walks
 $(BUILD)/config-demo.mk: private DEPS_GROUPS := build kernel \
 	$(if $(filter 0,$(shell id -u)),,vendor $(DEMO_GROUPS))
@@ -78,8 +78,8 @@ $(addprefix $(BUILD)/config,.mk -module.mk -demo.mk): tools/deps $(PINNED)
 	$(Q)tools/deps $(DEPS_GROUPS)
 	$(Q)release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
 
-# A kernel's tree, for all that is built against it, and the compiler that the
-# kernel was built with; debug's tree is built instead.
+# A kernel's tree, to build against, and the compiler that built the kernel; the tree of
+# the debug kernel is built here.
 ifdef KERNEL
 $(KTREE)/complete: ;
 else
