@@ -140,7 +140,7 @@ static int net_recv(lua_State *L)
 	long fd = check_long(L, 1), n = opt_long(L, 3, -1);
 	struct messages *messages = luaL_checkudata(L, 2, MESSAGES);
 
-	if (lua_isnoneornil(L, 3))
+	if (n == -1)
 		n = messages->n;
 	set_socket(&call, fd, opt_long(L, 4, 0));
 	call.n = check_messages(L, 3, messages, n);
