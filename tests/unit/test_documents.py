@@ -46,6 +46,18 @@ def shell(script: str, place: Path, **more: str) -> subprocess.CompletedProcess[
     )
 
 
+# Errors of the tutorial's batch.c: it goes on by calls, and says why. The library has no such
+# backend, or there is no descriptor for the script.
+WITHOUT_A_SCRIPT = """
+SYSCRIPT_BACKEND=none ./batch notes/* /no/such/file notes/1 >batch.txt 2>said.txt
+cmp plain.txt batch.txt
+grep '^without a script: unknown backend' said.txt
+prlimit --nofile=4 ./batch notes/* /no/such/file notes/1 >batch.txt 2>said.txt
+cmp plain.txt batch.txt
+grep '^without a script: too many open files' said.txt
+"""
+
+
 def test_tutorial(tmp_path: Path) -> None:
     document = ROOT / "docs/tutorial.md"
     put_files(document, tmp_path)
@@ -53,7 +65,8 @@ def test_tutorial(tmp_path: Path) -> None:
     assert len(commands) >= 10
     first, *rest = commands
     # After the first block the reader changes to a directory of their own.
-    script = f'cd "{ROOT}"\n{first}cd "{tmp_path}"\nset -x\n' + "\n".join(rest)
+    script = f'cd "{ROOT}"\n{first}cd "{tmp_path}"\nset -x\n'
+    script += "\n".join([*rest, WITHOUT_A_SCRIPT])
     done = shell(script, tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "-2\nENOENT\n" in done.stdout
