@@ -16,7 +16,7 @@ def blocks(document: Path) -> list[tuple[str, str]]:
 
 
 def put_files(document: Path, place: Path) -> None:
-    """What stands there as a file, by the name in its first line."""
+    """Write the document's files; a file's first line has its name."""
     for kind, text in blocks(document):
         named = FILE.match(text)
         if kind in ("c", "lua") and named:
@@ -24,7 +24,7 @@ def put_files(document: Path, place: Path) -> None:
 
 
 def shell_blocks(document: Path) -> list[str]:
-    """What is typed: blocks of commands, and of a block with their output the commands."""
+    """Commands to type: blocks of commands, and the commands in blocks with output."""
     return [
         text if kind == "sh" else "".join(re.findall(r"^\$ (.*\n)", text, re.M))
         for kind, text in blocks(document)

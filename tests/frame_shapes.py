@@ -350,7 +350,7 @@ class Shapes:
             self.streams.append((name, client, accepted))
 
     def open_sctp(self) -> None:
-        """As a stream."""
+        """Open an SCTP connection as a stream."""
         with contextlib.suppress(OSError):
             with self.there.inside():
                 server = socket.socket(socket.AF_INET, socket.SOCK_STREAM, SCTP)
@@ -448,7 +448,7 @@ class Shapes:
     # -- Receivers ----------------------------------------------------------------------
 
     def open_receivers(self) -> None:
-        """On the device, on the tunnels' devices, and on the loopback device."""
+        """Open receivers on the device, the tunnels' devices, and the loopback device."""
         names = [f"t{n}" for name, n in self.kinds.items() if KINDS[name] and KINDS[name].ethernet]
         for device in ("far", "far", "far", "lo", *names):
             script, text = self.library.register(RECEIVE.encode(), memory=SCRIPT_MEMORY)
@@ -492,7 +492,7 @@ class Shapes:
         receiver.drops = held["drops"]
 
     def round(self) -> None:
-        """Some traffic, then some receivers."""
+        """Send some traffic, then run some receivers."""
         if self.random.random() < 0.3:
             self.change_features()
         for _ in range(16):

@@ -228,7 +228,7 @@ def arrange(tree: Path, release: str) -> None:
     text = (headers / "Makefile").read_text().replace("/usr/src/", here)
     # := because MAKEFILE_LIST grows.
     (headers / "Makefile").write_text(text.replace("KBUILD_OUTPUT=", "KBUILD_OUTPUT := "))
-    # Without it modules get no BTF, which would need this suite's own pahole.
+    # Without vmlinux modules get no BTF, which would need that suite's own pahole.
     (headers / "vmlinux").unlink(missing_ok=True)
 
 

@@ -338,7 +338,7 @@ def test_more_commands_than_one_event_may_run(server: Server) -> None:
     client = Client(server)
     found = client.ask(b"get key\r\n" * 100, enough=100)
     assert found == [hit("key", b"value")] * 100
-    # Also if the datagram ends at the limit of commands per event.
+    # All are answered, even if the datagram ends at the limit of commands per event.
     for count in [19, 20, 21, 22, 60]:
         found = client.ask(b"incr none 1\r\n" * count, enough=count)
         assert found == [b"NOT_FOUND\r\n"] * count
@@ -393,7 +393,7 @@ def test_malformed_is_dropped(server: Server) -> None:
 
 
 def test_line_without_end_keeps_its_buffer(batched: Server) -> None:
-    """On TCP it gets a larger buffer, and the next connection gets its old one."""
+    """On TCP, upstream gives it a larger buffer, and its old one to the next connection."""
     batched.set("key", b"value")
     client = Client(batched)
     client.send(1, b"get " + b"k " * 2000)

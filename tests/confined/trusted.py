@@ -62,7 +62,7 @@ PARTS = {
         "include/uapi/syscript_image_batch.h",
     ],
 }
-# Not trusted, or out of strangers' reach.
+# Files that are not trusted, or not reachable for other users.
 OTHERS = [
     *(CONFINED + name for name in ("interpret.c", "print.*")),
     *("core/user/**/*", "engine/confined/user/*", "engine/luajit/**/*"),

@@ -544,7 +544,7 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 		.gate = how & GATES ? find_gate : NULL, .gate_args = gate_args,
 		.barrier = true, .live = live, .offsets = offsets, .labels = labels,
 	};
-	/* With room for a draft, with too little, and without. */
+	/* The seed selects: room for a draft, too little room, or none. */
 	if (seed % 3)
 		jit->draft = (struct jit_draft){
 			.code = draft, .room = seed % 3 == 1 ? CODE : CODE / 64,

@@ -382,7 +382,7 @@ def is_unwatched(state: State) -> bool:
 
 
 def never_goes_off(protocol: Protocol, state: State) -> bool:
-    """With no task anywhere: does a clock tick for ever?"""
+    """Whether a clock ticks for ever although no task is on a CPU."""
     if any(task.cpu is not None for task in state.tasks) or any(state.ticks):
         return False
     for cpu in range(CPUS):

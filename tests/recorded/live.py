@@ -174,7 +174,7 @@ class Place:
 
 @dataclass(slots=True)
 class Lived:
-    """What came of it."""
+    """Counts of the scripts' calls, and their outcomes."""
 
     scripts: int = 0  # that were called
     called: int = 0

@@ -140,7 +140,7 @@ def of_repository(*command: str) -> Callable[[Recorder, bool], None]:
 
 
 def of_each(*command: str) -> Callable[[Recorder, bool], None]:
-    """With all files as arguments, and some missing ones."""
+    """Run the command with all files as arguments, and some missing ones."""
 
     def record(recorder: Recorder, other: bool) -> None:
         tree(HOME / "tree", other)

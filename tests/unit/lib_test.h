@@ -64,7 +64,7 @@ static inline int load_with(const char *source, struct syscript_options *options
 	return fd;
 }
 
-/* With a time limit large enough for a cold start under emulation. */
+/* Registers @source with a time limit large enough for a cold start under emulation. */
 static inline int load(const char *source)
 {
 	struct syscript_options options;
@@ -74,7 +74,7 @@ static inline int load(const char *source)
 	return load_with(source, &options);
 }
 
-/* Without an error message; for registrations that must fail. */
+/* Registers @source without an error message, for registrations that must fail. */
 static inline int try_load(const char *source)
 {
 	return syscript_register(source, strlen(source), NULL, NULL, 0);

@@ -32,7 +32,7 @@ RULES = {
     r"[a-z_].*\) \{$",
     "sizeof has parentheses": r"\bsizeof [a-z*&]",
 }
-# Of the kernel's half.
+# Rules for kernel code only.
 KERNEL_RULES = {
     "printk with pr_*()": r"\bprintk\(",
     "no BUG()": r"\bBUG(_ON)?\(",

@@ -302,7 +302,7 @@ def many_writes(trace: Writer, i: int) -> None:
 
 
 def test_odd_names_are_in_comments_only(tmp_path: Path) -> None:
-    """In all output, a script with its header in a comment, and in C."""
+    """Names with comment marks stay inside comments, in written and printed scripts and in C."""
     trace = Writer()
     for i in range(40):
         trace.read_file(f"/d*/a]] ]=] --[[ {i}")

@@ -476,7 +476,7 @@ def test_numbers_have_no_exponents() -> None:
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None:
-    """Neither the savings nor the verdict."""
+    """Savings and verdict are shown completely."""
     trace = Writer(1)
     for i in range(40):
         trace.noise(1 + i % 4)

@@ -33,7 +33,7 @@ def sources(*folders: Path) -> dict[str, str]:
 
 
 def test_core_includes_nothing_of_luajit() -> None:
-    """Nor headers next to LuaJIT's."""
+    """Core code includes no header of LuaJIT, nor headers next to LuaJIT's."""
     names = {path.name for path in (ROOT / "engine/luajit").rglob("*.h")}
     names -= {path.name for path in (ROOT / "engine/confined").rglob("*.h")}
     core = sources(CORE, KERNEL, ROOT / "engine/confined")

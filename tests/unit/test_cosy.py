@@ -56,7 +56,7 @@ def test_programs_for_subsystems(source: Path, tmp_path: Path) -> None:
 
 
 def test_batches(tmp_path: Path) -> None:
-    """By images with numbers out of range, and with records that are rewritten."""
+    """Batches in images with numbers out of range, and with records rewritten meanwhile."""
     source = TESTS / "guest" / "batches.c"
     env = os.environ | {"COSY_ENGINE": "user"}
     program = compile_program(source, tmp_path / "batches", "-O2")

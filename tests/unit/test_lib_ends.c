@@ -89,7 +89,7 @@ static void passing(void)
 	ends_with(&long_one, 4, -ERANGE, false);
 }
 
-/* By a filter that sends SIGSYS for getppid(2), with a handler. */
+/* Installs a filter that sends SIGSYS for getppid(2), and a handler. */
 static void watched(void)
 {
 	struct sock_filter code[] = {

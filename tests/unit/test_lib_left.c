@@ -108,7 +108,7 @@ static void jumps(void)
 			check_others();
 	}
 	check_others();
-	/* By a thread that makes no more calls. */
+	/* A call abandoned by a thread that makes no more calls. */
 	leave(20000, 1000);
 	check_others();
 	check_call(1, 0);

@@ -170,7 +170,7 @@ static void test_wait_recv(void)
 	close(epoll);
 }
 
-/* More than one call returns: the rest comes with the next. */
+/* More sockets are ready than one call returns: the next call returns the rest. */
 static void test_wait_recv_many(void)
 {
 	static struct epoll_event events[600];
@@ -242,7 +242,7 @@ static void test_wait_accept(void)
 	CHECK_EQ(count(fds, 10, -1) + count(from, 10, -1), 20);
 	clients_of(&all, 0, clients, 5);
 	clients_of(&all, 2, clients + 5, 3);
-	/* In turn from each, although one has enough for the whole array. */
+	/* Accepts from each in turn, although one has enough for the whole array. */
 	CHECK_EQ(syscript_wait_accept(all.epoll, fds, from, 4, SOCK_CLOEXEC | SOCK_NONBLOCK, -1),
 		 4);
 	CHECK_EQ(count(from, 4, all.fds[0]), 2);

@@ -255,7 +255,7 @@ static void test_restart(void)
 	CHECK_EQ(descriptors(), before);
 }
 
-/* Without functions: abandoned, on another tree, in a child, and with levels moved. */
+/* Walks without functions: abandoned, on another tree, in a child, and with moved levels. */
 static void test_entries(void)
 {
 	int before = descriptors(), deep = open("deep", O_RDONLY | O_DIRECTORY), status;

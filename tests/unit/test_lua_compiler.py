@@ -278,7 +278,7 @@ KNOWN = ("0", "1", "-1", "8", "2048", "-2049", "2 ^ 31 - 1", "-2 ^ 31", "2 ^ 51 
 
 @pytest.mark.parametrize("form", ["K", "local k = K", "upvalue"])
 def test_operands_that_are_known(form: str) -> None:
-    """On either side of arithmetic, comparisons and loops, with all kinds of other values."""
+    """Constants on either side of arithmetic, comparisons and loops, with all kinds of values."""
     text = [COLLECT, OTHERS]
     for n, value in enumerate(KNOWN):
         k = f"({value})" if form == "K" else "k"
@@ -862,7 +862,7 @@ def test_limits(code: str) -> None:
 
 
 def test_memory_is_exhausted_anywhere() -> None:
-    """With less and less memory, failing at each place that allocates."""
+    """A script with less and less memory fails at each allocation."""
     text = """
     local function f(n)
       local t = {}

@@ -470,7 +470,7 @@ def test_code_fits_its_room() -> None:
     file = (BUILD / "lua-runtime" / "lua.image").read_bytes()
     offset, n = struct.unpack_from("<II", file, 8)
     image = bytearray(file[offset : offset + n])
-    # As its host sets it: an arena of 4 MiB.
+    # The host gives the image an arena of 4 MiB.
     struct.pack_into("<H", image, 20, 22)
     slots = (ROOT / "engine/confined/kernel/room.h").read_text()
     pages = int(re.search(r"(\d+) pages, \d+ KiB, for longer ones", slots)[1])

@@ -30,7 +30,7 @@ def test_prerequisites_are_defined_before_they_are_named() -> None:
 
 
 def test_tools_for_users_install_no_guest(tmp_path: Path) -> None:
-    """Nor what only tests need: a newcomer installs as little as possible."""
+    """Users' goals install neither a guest nor test tools: as little as possible."""
     goals = ["lib", "cli", "consolidate", "cosy", "lua-runtime", "examples"]
     given = [f"BUILD={tmp_path}", f"VENDOR={ROOT / 'build/vendor'}", "VENDOR_READY="]
     # -k: LuaJIT's part compiles its patched sources, which are missing here.

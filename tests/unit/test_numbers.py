@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "lib" / "lua-runtime"
 SOFTFLOAT = "vendor/softfloat-sys/berkeley-softfloat-3/source"
-# From a release, or as fetched.
+# The sources of a release, or those fetched.
 SOURCE = next(p / SOFTFLOAT for p in (ROOT, ROOT / "build") if (p / SOFTFLOAT).exists())
 OBJECTS = ROOT / "build" / "luajit" / "user"
 

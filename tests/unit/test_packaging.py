@@ -60,7 +60,7 @@ def is_current(command: Path) -> bool:
 
 
 def test_dkms_tree_has_what_a_build_reads(tmp_path: Path) -> None:
-    """By the files that were read when the module was compiled here."""
+    """The DKMS tree contains the files that were read when the module was compiled here."""
     built = [*(ROOT / "build").glob("kernel-[0-9]*/module")]
     if not built:
         pytest.skip("no module is built here: run `make module`")

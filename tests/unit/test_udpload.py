@@ -282,7 +282,7 @@ def test_open_loop_counts_from_intended_time() -> None:
 
 
 def test_closed_loop_waits_for_the_stall() -> None:
-    """In contrast, only requests in flight when the stall begins are delayed."""
+    """In a closed loop, only requests in flight when the stall begins are delayed."""
     load, _ = run(STALL, ["--requests", "4000", "--outstanding", "8", "--ratio", "1:0"])
     assert load.status == OK, load.errors
     assert load.times()["max"] > 250

@@ -62,7 +62,7 @@ def wall_limit(loop: list[bytes], arena: Arena) -> int:
 
 
 def sigkill(loop: list[bytes], arena: Arena) -> int:
-    """Until the process has ended, not just the run."""
+    """Time from SIGKILL to the end of the process, not just of the run."""
     child = os.fork()
     if not child:
         lib.call(register(loop, arena))

@@ -277,7 +277,7 @@ static void test_call_expects(abi_way *way)
 	close(fd);
 }
 
-/* Or the script itself is expected: another one may reuse its number. */
+/* A call may name the script it expects: another script may reuse the number. */
 static void test_call_expects_script(abi_way *way)
 {
 	struct syscript_call call = {
@@ -388,7 +388,7 @@ static void test_call_memory(abi_way *way)
 	*(uint32_t *)((char *)call + 4) = 2;
 	/* The results do not fit on the page. */
 	CHECK_EQ(way(fd, call), -EFAULT);
-	/* Neither do the arguments. */
+	/* Nor do the arguments. */
 	call = (void *)(map + page - 24);
 	memset(call, 0, 24);
 	call->nargs = 2;

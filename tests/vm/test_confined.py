@@ -165,7 +165,7 @@ def test_calls_of_all_lengths() -> None:
 
 
 def test_calls_no_script() -> None:
-    """Neither by ioctl(2) nor by lseek(2) as outside: SYSCRIPT_SEEK_CALL."""
+    """A script calls no script, neither by ioctl(2) nor by lseek(2) with SYSCRIPT_SEEK_CALL."""
     ioc_call, seek_call = 0xC090CA42, 4
     with Arena() as arena:
         callee = register([i.movi(0, 7) + i.EXIT], arena)

@@ -70,7 +70,7 @@ def test_a_base_lives_as_long_as_what_extends_it() -> None:
         fds = [extend(base, arena, n)[0] for n in range(8)]
         assert min(fds) >= 0
         os.close(base)
-        # Other code, which has room now, must not be put where the base is.
+        # New code, which has room now, must not overwrite the base's.
         others = [register([i.movi(0, n) + i.EXIT], arena, memory=MEMORY) for n in range(8)]
         assert [lib.call(fd, FIRST, 7) for fd in fds] == [(1, 1008 + n) for n in range(8)]
         assert len(list(lib.scripts())) == 17

@@ -103,7 +103,7 @@ static void test_table_stays_small(void)
 		"ok(syscall.close(a)) ok(syscall.close(b))"));
 }
 
-/* More than are released in a row; files leaked then exceed the slack. */
+/* More files than are released in one batch, so that leaked ones would exceed the slack. */
 #define MANY		3900
 #define CLOSE_MANY \
 	PRELUDE \

@@ -220,7 +220,7 @@ def test_death_is_the_same() -> None:
 
 
 SEEK_CALL = 4  # SYSCRIPT_SEEK_CALL
-# Including kernel-internal ones, 0, and the largest that libseccomp accepts.
+# Error numbers, including kernel-internal ones, 0, and the largest that libseccomp accepts.
 ERRNOS = [*range(134), 512, 513, 514, 516, 524, 530, 4094]
 FD = 200
 COUNTS = b"""

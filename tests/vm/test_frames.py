@@ -1259,7 +1259,7 @@ def test_socket_goes(kernel: str, net: Wire, far: socket.socket) -> None:
 
 
 def spare(net: Wire) -> None:
-    """Another pair of devices."""
+    """Add another pair of devices."""
     net.server.ip("link add name one type veth peer name two")
     for name in ("one", "two"):
         net.server.sysctl(f"ipv6/conf/{name}/disable_ipv6", 1)
@@ -1967,7 +1967,7 @@ def test_filters_see_batches(kernel: str, net: Wire, far: socket.socket, name: s
 
 
 def check_ordinary_user(as_user: AsUser, *words: str, says: str = "answered 4") -> None:
-    """In their own namespaces, with ordinary rights only."""
+    """Run a program in the user's own namespaces, with ordinary rights only."""
     program = f"{ROOT}/build/venv/bin/python3 {ROOT}/tests/vm/frames_user.py"
     lines = (
         "ip link add name one type veth peer name two",

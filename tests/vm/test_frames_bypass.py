@@ -42,7 +42,7 @@ def bypass(sock: socket.socket) -> socket.socket:
 
 
 def text(data: bytes) -> str:
-    """As Lua writes it."""
+    """The bytes as a Lua string."""
     return '"' + "".join(f"\\x{byte:02x}" for byte in data) + '"'
 
 
@@ -349,7 +349,7 @@ def test_many_senders(net: Wire) -> None:
     sent: list[int] = []
     with net.server.packet("far", 0) as sock:
         sock.setblocking(False)
-        # All their frames take less than half of either.
+        # The buffers are more than twice as large as all frames of the scripts.
         for buffer in (socket.SO_RCVBUF, socket.SO_SNDBUF):
             sock.setsockopt(socket.SOL_SOCKET, buffer, 1 << 20)
         scripts = [Script("kernel", TURNS) for _ in range(4)]

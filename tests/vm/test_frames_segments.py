@@ -454,7 +454,7 @@ def with_ring(sock: socket.socket) -> None:
 
 
 def routes(where: wire.Namespace) -> int:
-    """In use anywhere."""
+    """The number of routes in use."""
     return int(where.run(["cat", "/proc/net/stat/rt_cache"]).splitlines()[1].split()[0], 16)
 
 

@@ -214,7 +214,7 @@ def test_the_rest_is_the_stacks(net: Wire, far: socket.socket) -> None:
 
 
 def test_filter_decides(net: Wire, far: socket.socket, seven: socket.socket) -> None:
-    """At any time; and on how much of a frame is kept."""
+    """A filter can change at any time, and decides how much of a frame is kept."""
     lengths = Script(
         "kernel",
         f"""
@@ -656,7 +656,7 @@ DEATHS = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", DEATHS)
 def test_script_dies(net: Wire, far: socket.socket, seven: socket.socket, how: str) -> None:
-    """With frames in hand, in the queue, and more to come."""
+    """The script dies holding frames, with more in the queue and more to come."""
     source = f"""
     function run(fd)
       local port = {TAKE}

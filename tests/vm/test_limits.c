@@ -370,7 +370,7 @@ static void test_removal(void)
 {
 	int fd = abi_must_register(ABI_ADD);
 
-	/* Even if no process uses the device. */
+	/* The module stays while there is a script, even if no process has the device open. */
 	close(abi_device);
 	CHECK_EQ(syscall(SYS_delete_module, "syscript", O_NONBLOCK), -1);
 	CHECK(errno == EAGAIN || errno == EBUSY);
@@ -388,7 +388,7 @@ int main(void)
 	test_fatal_signal();
 	if (!geteuid()) {
 		test_shares();
-		/* As much as one script may have. */
+		/* The memory that one script may have. */
 		CHECK_EQ(abi_set_parameter("max_memory", "16777216"), 0);
 		test_share_of_memory();
 		test_many_ids();

@@ -260,7 +260,7 @@ int main(void)
 	abi_open();
 	if (geteuid())
 		SKIP("needs root: it becomes several users");
-	/* As much as the guest has for all scripts. */
+	/* All scripts together get the memory that the guest can spare. */
 	CHECK_EQ(abi_set_parameter("max_memory", "16777216"), 0);
 	test_shares(1);
 	test_shares(16);

@@ -76,7 +76,7 @@ def in_own_namespace(body: str, user: str = "outsider") -> dict:
 
 
 def test_drops_what_it_says() -> None:
-    """Both families, by the packet's copy, in a namespace that is not root's."""
+    """A program drops packets of both families, in a namespace of an ordinary user."""
     result = in_own_namespace("""
 result["load"] = p.load(p.image([p.drop_port(4000)]))
 result["arrives"] = [arrives(port, family) for family in (socket.AF_INET, socket.AF_INET6)
@@ -1016,7 +1016,7 @@ result["unload"] = p.unload("sum"), p.invoke("sum", 1)[0]
     assert result["unpriv"] == ""
     assert (result["listed"]["subsystem"], result["listed"]["errors"]) == ("process", 121)
     assert result["unload"] == [0, -errno.ENOENT]
-    # Of another namespace.
+    # The program belongs to another namespace.
     assert p.invoke("sum", 1)[0] == -errno.ENOENT
 
 

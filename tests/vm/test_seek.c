@@ -259,12 +259,12 @@ static void test_uring(void)
 		struct io_uring_sqe sqe = {
 			.opcode = codes[i / 2], .fd = script, .off = offset,
 			.addr = (uintptr_t)&iov, .len = 1,
-			/* Also in a thread of the ring's, which shares the process's memory. */
+			/* Every second request runs in the ring's own thread, which shares the process's memory. */
 			.flags = i & 1 ? IOSQE_ASYNC : 0,
 		};
 
 		ring_submit(&ring, sqe);
-		/* Some wait until the script is readable, which never happens. */
+		/* Some requests wait until the script is readable, which never happens. */
 		abi_sleep(0.01);
 		ring_drain(&ring);
 	}
@@ -272,7 +272,7 @@ static void test_uring(void)
 	ring_close(&ring);
 }
 
-/* As a loop device, for root. */
+/* Root uses the script as a loop device's file. */
 static void test_loop(void)
 {
 	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), loop, n;

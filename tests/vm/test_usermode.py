@@ -132,7 +132,7 @@ def restricted() -> Iterator[None]:
 
 
 def small_objects() -> int:
-    """In the slabs from which 64-byte work items are allocated."""
+    """The number of objects in the slabs of 64-byte work items."""
     slabs = re.findall(r"^kmalloc-(?:rnd-\d+-)?64 +(\d+)", Path("/proc/slabinfo").read_text(), re.M)
     assert slabs
     return sum(map(int, slabs))
