@@ -71,7 +71,7 @@ RATIOS |= {
 }
 # ReiserFS emits three times as many events per second, so eCryptfs's bound does not apply.
 RATIOS["reiserfs.evmon.mix"] = RATIOS["reiserfs.evmon.mix"]._replace(at_most=0, aim=0)
-# Nearly all of the mix is ReiserFS's own code there, so elapsed time has system time's bound.
+# Nearly all time of the mix is in ReiserFS's own code: the bound of system time applies.
 RATIOS["reiserfs.kgcc.mix.elapsed"] = RATIOS["reiserfs.kgcc.mix.elapsed"]._replace(at_most=2.5)
 COUNTED = ("objects", "guarded", "pages at most", "bytes each", "events", "lost", "sites", "on")
 COUNTED += ("shadow KiB",)

@@ -47,7 +47,7 @@ struct registry {
 	struct entry *fallback;		/* entry "*": for new modules, and code of none */
 	/* The settings of an entry have changed; may be NULL. */
 	void (*changed)(struct entry *entry);
-	/* All settings of a text have changed; may be NULL. */
+	/* Called after all settings of a written text were applied; may be NULL. */
 	int (*settle)(void);
 	/* Prints more after an entry's settings, in the same line; may be NULL. */
 	void (*show)(struct seq_file *m, const struct entry *entry);

@@ -27,7 +27,7 @@ u32 *report_before(unsigned long ip, unsigned int kind);
 /* Forgets all places: after a module is unloaded, addresses have another meaning. */
 void report_forget(void);
 
-/* Of a new report. */
+/* Returns the number for a new report. */
 int report_number(void);
 
 /* Prints "at PLACE, SYMBOL, in softirq, process 1 (name), CPU 0"; @place and @ip may be 0. */

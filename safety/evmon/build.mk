@@ -6,7 +6,7 @@ $(eval $(call safety_foreign,ecryptfs+evmon))
 $(eval $(call safety_foreign,reiserfs+evmon))
 $(eval $(call safety_test,planted_locks+evmon))
 $(eval $(call safety_test,cve_2019_15538+evmon))
-# Not built with it.
+# A module that is not built with evmon.
 $(eval $(call safety_test,unprepared))
 
 # -- libkernevents, and what writes its events to a file ------------------------

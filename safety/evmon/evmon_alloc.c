@@ -97,7 +97,7 @@ static void born(unsigned long ip, const void *start, size_t size, bool is_skb)
 		return;
 	module = module_at(ip);
 	raw_spin_lock_irqsave(&objects_lock, flags);
-	/* Without a watched module: whatever object was at this address has been freed. */
+	/* No watched module allocated this: an older object at this address has been freed. */
 	object = object_find(start, module);
 	if (object)
 		*object = (struct object) {

@@ -116,7 +116,7 @@ static void switched(struct switches *switches, struct task_struct *task)
 		evmon_stack_save(&s->stack);
 		irq_work_queue(&s->work);
 	}
-	/* Once. */
+	/* Report the parts only once. */
 	held_clear(held, holder);
 }
 

@@ -109,7 +109,7 @@ bool held_any(const struct held_set *set)
 }
 EXPORT_SYMBOL_GPL(held_any);
 
-/* Only by its holder: pops entries that others released from the top. */
+/* Pops entries at the top that others released. Called by the holder only. */
 static void holder_trim(struct holder *holder)
 {
 	while (holder->depth && !READ_ONCE(holder->locks[holder->depth - 1].object))

@@ -26,7 +26,7 @@ void *alloc_guarded(const struct request *request, unsigned long ip);
  */
 bool alloc_free_guarded(const void *object, unsigned long ip);
 
-/* Neither in the kernel image nor in vmalloc() space. */
+/* The object is neither in the kernel image nor in vmalloc() space. */
 static inline bool alloc_in_direct_map(const void *object)
 {
 	return virt_addr_valid(object) && (unsigned long)object < __START_KERNEL_map;

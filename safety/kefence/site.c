@@ -113,7 +113,7 @@ static depot_stack_handle_t stack_save(void)
 	return trace_save(&trace);
 }
 
-/* Where the stack that @word lies on ends for certain: other stacks have guard pages. */
+/* An end up to which @word's stack surely extends: of the task's stack, otherwise of the page. */
 static unsigned long *stack_end(const unsigned long *word)
 {
 	unsigned long addr = (unsigned long)word;

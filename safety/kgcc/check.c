@@ -225,7 +225,7 @@ unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned
 	/* A field's offset counts from the pointer, which may be a peer. */
 	address += site->lo;
 	length -= site->lo;
-	/* With a length of zero, memcpy() may have any pointer. */
+	/* memcpy() accepts any pointer if the length is zero. */
 	if (!length && !(site->flags & KGCC_ARITH))
 		return 0;
 	if (!kgcc_peer_none(pointer) && check_peer(site, pointer, address, length, *ip))

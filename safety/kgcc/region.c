@@ -49,7 +49,7 @@ static __always_inline int compare(void *key, struct latch_tree_node *node)
 
 static const struct latch_tree_ops operations = { .less = starts_before, .comp = compare };
 
-/* Under RCU. */
+/* Finds a region that overlaps the range; call it under RCU. */
 static struct region *find_any(unsigned long start, unsigned long end)
 {
 	struct span span = { start, end };

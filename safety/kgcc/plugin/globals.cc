@@ -27,7 +27,7 @@ static bool is_padded(tree var)
 	return lookup_attribute(PADDED, DECL_ATTRIBUTES(var));
 }
 
-/* Not variables whose size matters elsewhere. */
+/* May a byte be added after VAR? Not if other code depends on its size. */
 static bool can_pad(tree var)
 {
 	tree size = DECL_SIZE_UNIT(var);

@@ -378,7 +378,7 @@ static bool gives_below(const struct search *search, function *fun, int depth)
 	return false;
 }
 
-/* By its body or, if that is elsewhere, by its name: enough for the benefit of the doubt. */
+/* May CALLEE release? Judged by its body or, if that is in another file, by its name. */
 static bool may_give(const struct search *search, tree callee, int depth)
 {
 	static const char *const words[] = {

@@ -254,7 +254,7 @@ void freed_parent(void)
 	sink = other_read(name);
 }
 
-/* By then another object is there. */
+/* The slot holds another object when the first pointer is used. */
 void freed_again_used(void)
 {
 	u32 *p = kmem_cache_alloc(own_cache(), GFP_KERNEL), *q;

@@ -9,7 +9,7 @@ static struct locks *a, *b, *c;
 
 /* -- two orders ------------------------------------------------------------------ */
 
-/* Of two classes: each is initialised in a line of its own. */
+/* Two lock classes: each set is initialised on its own line. */
 #define TWO_LOCKS							\
 	LOCKS_OF(a);							\
 	LOCKS_OF(b)

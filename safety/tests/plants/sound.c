@@ -451,7 +451,7 @@ void sound_class(void)
 {
 	struct locks *x = one_of_class(), *y = one_of_class();
 
-	/* In one order only, or as declared by a nesting subclass. */
+	/* Locked in one order only, or in an order declared by a nesting subclass. */
 	for (int i = 0; i < 3; i++) {
 		mutex_lock(&x->mutex);
 		mutex_lock_nested(&y->mutex, SINGLE_DEPTH_NESTING);

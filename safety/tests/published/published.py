@@ -165,7 +165,7 @@ PUBLISHED = [
         settings=("XA_ABSTOPSRCDIR=@", "XA_TOPSRCDIR=@"),
         programs="xtables-addons-common",
     ),
-    # Without a tool it breaks the guest.
+    # evdi breaks the guest even without a tool.
     Published("evdi", "evdi-dkms", "evdi", do.evdi, settings=("DKMS_BUILD=1",)),
 ]
 

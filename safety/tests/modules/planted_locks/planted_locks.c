@@ -236,7 +236,7 @@ static void spin_helper(void)
 	lock_both(&c->spin, &static_spin);
 }
 
-/* Of one class. */
+/* Takes two locks of one class in both orders. */
 static void spin_instances(void)
 {
 	lock_both(&a->spin, &c->spin);
@@ -1012,7 +1012,7 @@ static void unlock_a(struct kref *ref)
 	mutex_unlock(&a->mutex);
 }
 
-/* Functions that take a mutex when a counter drops to zero: twice it does not, then it does. */
+/* Functions that take a mutex if a counter drops to zero, which only the third call does. */
 static void sound_drop(void)
 {
 	int i;
