@@ -450,7 +450,7 @@ static uint64_t cpu_time(void)
 	       (children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000ULL;
 }
 
-/* As precisely as ticks separate the two. */
+/* The process's and its children's system time, as precise as the kernel's ticks. */
 static uint64_t system_time(void)
 {
 	struct rusage own, children;

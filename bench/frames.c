@@ -621,7 +621,7 @@ static bool store_value(struct server *server, const struct entry *entry, int pa
 	       !memcmp(payload + HEADER_LEN, "STORED", 6);
 }
 
-/* While it started it was asked several times, and now replies to each. */
+/* Drops replies to the requests that polled the server while it started. */
 static void drain(struct server *server)
 {
 	struct pollfd pollfd = { .fd = server->tap, .events = POLLIN };

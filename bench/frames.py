@@ -29,7 +29,7 @@ TAKEN = {
     "rx_device": ("device", "a tap, server only: taken from the stack", 0.44, 0.35),
 }
 COMPARED = "mmsg", "frames"
-# Not on every wire.
+# Variants that not every wire offers.
 BESIDE = {
     "packet_rings": "AF_PACKET's rings",
     "packet_blocks": "its blocks (V3)",

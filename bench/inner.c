@@ -46,7 +46,7 @@
  */
 #define WARM_UP_EMPTY	40000
 #define CPU		1
-/* Until deferred work is done: releases after an RCU grace period. */
+/* Time after which deferred work is done: releases after an RCU grace period. */
 #define SETTLE_US	60000
 #define PAGE		4096
 #define SOME		128		/* bytes to send */

@@ -388,7 +388,7 @@ static void measure_script(const struct source *source, uint32_t flags)
 	       (unsigned long long)info.memory_peak);
 }
 
-/* As long as possible, and 9 times as long when compiled. */
+/* Registers the longest possible image, whose machine code is 9 times as long. */
 static void measure_image(void)
 {
 	const struct image_header header = {

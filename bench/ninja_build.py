@@ -62,7 +62,7 @@ def create(path: str, seconds: int) -> None:
 
 
 def make_build(place: Path, sources: int, headers: int, each: int) -> list[str]:
-    """In @place: @sources with an object each, which includes @each of the headers.
+    """Make a build in @place: @sources sources, each with an object and @each of the headers.
 
     Returns the paths that ninja checks.
     """

@@ -28,7 +28,7 @@ struct received {
 	char *payload;
 };
 
-/* With room for this much payload. These end the program on failure. */
+/* Receives datagrams of up to @payload bytes. These functions end the program on failure. */
 struct receiver *receiver_open(int sock, size_t payload);
 void receiver_wait(struct receiver *receiver);
 

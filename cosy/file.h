@@ -49,7 +49,7 @@ struct cosy_file {
 	struct cosy_part lines, funcs, strings;
 };
 
-/* From instruction @insn on: source line, and the offset of its file's name in strings. */
+/* The source line of instructions from @insn on; @file: offset of the file's name in strings. */
 struct cosy_line {
 	uint32_t insn, file, line;
 };

@@ -495,7 +495,7 @@ static int register_image(struct thread_script *script, struct syscript_register
 	err = compound_register(&script->kernel, reg);
 	if (err != -EINVAL)
 		return err;
-	/* More than this machine allows. */
+	/* The time limit exceeds the maximum of this machine: use its default. */
 	reg->time_limit = 0;
 	return compound_register(&script->kernel, reg);
 }

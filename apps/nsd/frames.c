@@ -263,7 +263,7 @@ conditions6(struct condition *to, const struct sockaddr_in6 *address)
 	return n + 4;
 }
 
-/* Not from here. */
+/* Conditions: the source is none of this machine's addresses. */
 static unsigned int
 conditions_own(struct condition *to, sa_family_t family)
 {

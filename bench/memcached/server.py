@@ -128,7 +128,7 @@ class Server:
         self.stop()
 
     def wait(self) -> None:
-        """Until it listens."""
+        """Wait until the server listens."""
         deadline = time.monotonic() + START
         while True:
             if self.process.poll() is not None:

@@ -131,7 +131,7 @@ int64_t dataset_find(const struct dataset *data, const char *name, size_t len)
 		       (int64_t)key : -1;
 }
 
-/* Where the pool has the bytes after the first words of a value. */
+/* Returns a value's bytes after its first words, from the pool. */
 static const unsigned char *rest_of(const struct dataset *data, uint32_t key, uint32_t version)
 {
 	uint32_t x = key * 2654435761u ^ version * 2246822519u;

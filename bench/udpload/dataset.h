@@ -34,7 +34,7 @@ struct dataset {
 	unsigned char *pool;	/* values are slices of it */
 	char tail[32];		/* of a reply's first line */
 	size_t tail_len;
-	/* By key, shared by all threads: the version last sent, and the one last acknowledged. */
+	/* Each key's version last sent and last acknowledged; shared by all threads. */
 	uint32_t *sent;
 	uint32_t *stored;
 	bool *setting;		/* a SET of it is in flight: the next must wait */

@@ -266,7 +266,7 @@ static bool all_done(const struct load *load, uint64_t now)
 	return requests && load->issued >= requests && !due(load, now) && !outstanding(load);
 }
 
-/* Until @end, or until all requested work is done. */
+/* Runs until @end, or until all requested work is done. */
 static void run_until(struct load *load, uint64_t end)
 {
 	uint64_t now = measure_now(), idle_since = now, last = now;

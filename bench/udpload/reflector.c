@@ -62,7 +62,7 @@ struct reflector {
 	struct peer peers[PEERS_MAX];
 	unsigned int n;
 	unsigned long settings[SETTINGS];
-	/* What was done. */
+	/* Counts of served and deliberately wrong replies. */
 	unsigned long gets, sets, lost, duplicated, corrupted, staled, refused;
 };
 

@@ -5,7 +5,10 @@
 #include "measure.h"
 #include "threads.h"
 
-/* Between two SETs of a key: versions grow from one run to the next. */
+/*
+ * A run's first version is the clock in these units, so versions grow from run to run. SETs of a key
+ * must be further apart than this.
+ */
 #define VERSION_NS	1000000
 
 static uint64_t share_of(uint64_t all, unsigned int threads, unsigned int number)

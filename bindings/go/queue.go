@@ -85,7 +85,7 @@ func startQueue(queue *C.struct_syscript_queue, threads int) (*Queue, error) {
 	return q, nil
 }
 
-// Until the file is closed.
+// reap completes requests until the file is closed.
 func (q *Queue) reap() {
 	defer close(q.ended)
 	conn, err := q.file.SyscallConn()

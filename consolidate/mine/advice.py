@@ -122,7 +122,7 @@ class Adviser:
         self.trace = trace
         self.aside = aside
         self.found: dict[tuple[str, str, str], Found] = defaultdict(Found)
-        # Of the current thread: see left().
+        # The current thread's calls: see left().
         self.calls: list[tuple[int, Call, int | None, str | None]] = []
 
     def __call__(self) -> list[Advice]:

@@ -168,7 +168,7 @@ def follows_on(flow: Flow, one: Instance, other: Instance) -> bool:
             name = name_of(value.string) if letter == "s" else b""
             if name in listed or len(name) > 2 and any(name in text for text in texts):
                 return True
-        # What it opens or lists itself does not count.
+        # Descriptors and names from this iteration itself do not count.
         opened.discard(call.ret if call.name in calltable.OPENERS else None)
         listed -= entries(call) if call.name in LISTERS else frozenset()
     return False

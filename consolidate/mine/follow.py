@@ -313,7 +313,7 @@ class Follower:
         if counts and seen >= AGREE * len(counts):
             return Repeat.TIMES, common
         if not is_loop and name in calltable.QUERIES:
-            # Now and then one more, which is made outside.
+            # A repeated query is rare: the program makes it outside the script.
             return Repeat.ONCE, 1
         return Repeat.GIVEN, 1
 
@@ -434,7 +434,7 @@ class Follower:
         first = argument.seen[0]
         plain = not (first.is_address or first.is_struct or first.string is not None)
         if const and plain:
-            # Not an address at all: fcntl(2) takes either.
+            # A constant that is not an address: fcntl(2) takes either.
             return Source(Kind.CONST, letter, first)
         if letter == "s" and self.within(number, Repeat.NAMES):
             for step in range(number - 1, -1, -1):

@@ -126,7 +126,7 @@ class Shaper:
         return Node(kind, number, [Node("call", number)], step.times), i + 1
 
     def end_of_loop(self, template: tuple, path: tuple, i: int) -> int | None:
-        """Where the call recurs with another outcome: everything between is in the loop."""
+        """Where the call at @i recurs with another outcome, which ends the loop; None: nowhere."""
         step = self.steps[self.index[*path, i]]
         following = range(i + 1, len(template) if step.name in LISTERS else i + 2)
         for j in following:

@@ -72,7 +72,7 @@ class Chance:
 
     def repeats(self, calls: int, runs: int) -> bool:
         """Whether a call follows itself more often than by chance."""
-        # In a program that does nothing else it is not chance.
+        # A program that makes hardly any other call repeats it on purpose.
         if calls >= LONG_RUN * runs:
             return True
         return evidence(calls - runs, calls * calls / (self.total + calls - runs)) > ODDS

@@ -141,7 +141,7 @@ def word_of(text: str, interpreted: bool) -> int | str:
 
 
 def result_of(text: str) -> int | None:
-    """What a call returned; None of a restart's."""
+    """A call's result; None for a call to be restarted."""
     name = re.match(r"E[A-Z0-9]+", text)
     if name is None:
         return int(re.match(r"-?(?:0x)?[0-9a-f]+", text)[0], 0)

@@ -63,7 +63,7 @@ struct State {
 
 type Shared = Arc<Mutex<State>>;
 
-/// Also after a panic in another thread: no data is left inconsistent.
+/// Locks even after a panic in another thread, because no data is left inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

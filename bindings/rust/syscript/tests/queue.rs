@@ -54,7 +54,7 @@ fn memory_comes_back() {
     let (result, mut args) = block_on(&queue, request);
     assert_eq!(result.unwrap(), 4);
     assert!(matches!(args.remove(0), Owned::Bytes(bytes) if bytes[..] == [7, 7, 7, 7, 0, 0, 0, 0]));
-    // Not awaited, but kept until completion.
+    // The dropped request is not awaited, but its memory is kept until it completes.
     drop(queue.submit([vec![0u8; 1 << 20].into(), (1usize << 20).into()]).unwrap());
 }
 
