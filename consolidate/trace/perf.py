@@ -13,9 +13,12 @@ from consolidate.trace.call import NOTHING, Call, Line, LineKind
 from consolidate.trace.strace import FORKS, split_result
 
 # Time in ms, duration in ms, and, unless one thread is traced, command/thread.
-PREFIX = re.compile(
-    r"^ *(?:(\d+\.\d+)|\?) +\( *(?:(\d+\.\d+) ms| *)\): *(?:(\S.*?)/(\d+) +|(\d+) +)?"
-    r"(\.\.\. \[continued\]: )?(?=\w+\()"
+LEADER = r"^ *(?:(\d+\.\d+)|\?) +\( *(?:(\d+\.\d+) ms| *)\): *(?:(\S.*?)/(\d+) +|(\d+) +)?"
+PREFIX = re.compile(LEADER + r"(\.\.\. \[continued\]: )?(?=\w+\()")
+# Page faults (-F), other events (-e), and the samples behind a line (--print-sample).
+EVENT = re.compile(
+    LEADER + r"(?:(?:maj|min)fault \[|[\w-]+:\w+\()"
+    r"|^ ?raw_syscalls:sys_(?:enter|exit) \d+\.\d+ .* \d+/\d+ \[\d+\]$"
 )
 RESULT = re.compile(
     r"(-?\d+|0x[0-9a-f]+)?(?:<.*>)?([A-Z][A-Z_|]+(?:\|0x[0-9a-f]+)?)?(?: +\([^)]*\))?$"
@@ -27,7 +30,9 @@ BY_TEXT = {os.strerror(number): name for number, name in errno.errorcode.items()
 RESTARTED = re.compile(r"\bERESTART|strerror_r\(51[2-6]\b")
 # The calling code, innermost first (--call-graph).
 FRAME = re.compile(r"^ {20,}(\S.*) \(([^()]+)\)$")
-OTHERS = re.compile(r"^(?:LOST|Warning|$)| Summary of events| +syscall +calls|^ *$")
+OTHERS = re.compile(r"^(?:LOST|Warning|$)|^ *$")
+# Tables at the end (-S, --tool_stats).
+TABLES = re.compile(r"^(?: Summary of events:|Stats:$)")
 
 
 def seconds(text: str | None) -> float | None:
@@ -62,7 +67,9 @@ def parse(text: str) -> Line:
         frame = FRAME.match(text)
         if frame is not None:
             return Line(LineKind.FRAME, why=f"{frame[2]}({frame[1]})")
-        return NOTHING if OTHERS.search(text) else Line(LineKind.DAMAGED, why="not from perf trace")
+        if OTHERS.search(text) or EVENT.search(text) or TABLES.match(text):
+            return NOTHING
+        return Line(LineKind.DAMAGED, why="not from perf trace")
     start, took, command, tid, bare, again = match.groups()
     tid = int(tid or bare) if tid or bare else None
     command = command or ""
@@ -89,5 +96,16 @@ def parse(text: str) -> Line:
     )
 
 
+class Parser:
+    """Parses lines until the tables at their end."""
+
+    def __init__(self) -> None:
+        self.ended = False
+
+    def __call__(self, text: str) -> Line:
+        self.ended = self.ended or TABLES.match(text) is not None
+        return NOTHING if self.ended else parse(text)
+
+
 def parser() -> Callable[[str], Line]:
-    return parse
+    return Parser()

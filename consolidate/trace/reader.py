@@ -404,10 +404,10 @@ def sniff(path: Path):
                 f"{path} has calls of ausearch without their arguments:"
                 " take `ausearch --raw`, `ausearch -i`, or audit.log itself"
             )
-        if any(line.startswith("% time") for line in head):
+        if any(line.startswith("% time") or perf.TABLES.match(line) for line in head):
             raise ConsolidateError(
-                f"{path} is a summary (strace -c), which has no sequence of calls:"
-                " record again without -c, or with `consolidate record`"
+                f"{path} is a summary (strace -c, perf trace -s), which has no sequence of calls:"
+                " record again without that option, or with `consolidate record`"
             )
         raise ConsolidateError(
             f"{path} is not a trace of strace, perf trace or audit: none of its"

@@ -327,6 +327,41 @@ def test_perf_without_paths(tmp_path: Path) -> None:
     assert "results of the one before" not in shown
 
 
+# Lines of perf trace 6.1 to 7.2 between calls, by the option that writes them.
+PERF_BETWEEN = {
+    "-F all": "     0.030 ( 0.000 ms): cat/77 minfault [elf_load+0x28a] => 0x7fba8e546110 (?k)",
+    "-e sched:*": '     0.592 (         ): cat/77 sched:sched_waking(comm: "kworker/1:1H", pid: 7)',
+    "--print-sample": "raw_syscalls:sys_enter 41643147.318 cat (1) 77/77 [1]",
+}
+PERF_TABLES = {
+    "-S": [" Summary of events:", "", " cat (77), 952 events, 75.9%", "   openat   106  0"],
+    "--tool_stats": ["Stats:", "  vfs_getname : 0", "  proc_getname: 0"],
+}
+
+
+@pytest.mark.parametrize("option", [*PERF_BETWEEN, *PERF_TABLES])
+def test_perf_between_and_after_calls(tmp_path: Path, option: str) -> None:
+    calls = [
+        'openat(dfd: CWD, filename: "/d/1") = 3',
+        "read(fd: 3, count: 9) = 9",
+        "close(fd: 3) = 0",
+    ]
+    made = []
+    for i in range(3):
+        made += [f"     0.{i}{k}0 ( 0.009 ms): cat/77 {call}" for k, call in enumerate(calls)]
+        made += [PERF_BETWEEN[option]] if option in PERF_BETWEEN else []
+    found = read(tmp_path, [*made, *PERF_TABLES.get(option, [])])
+    assert not found.damaged, found.damage
+    assert [call.name for call in found.threads[77].calls] == ["openat", "read", "close"] * 3
+    assert not found.threads[77].breaks
+
+
+@pytest.mark.parametrize("option", PERF_TABLES)
+def test_perf_summary_is_refused(tmp_path: Path, option: str) -> None:
+    with pytest.raises(ConsolidateError, match="summary"):
+        read(tmp_path, ["", *PERF_TABLES[option]])
+
+
 AT = "audit(1700000000.123:{})"
 SYSCALL = (
     "type=SYSCALL msg={at}: arch={arch} syscall=257 success=yes exit=3 a0=ffffff9c a1=55"

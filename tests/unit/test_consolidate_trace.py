@@ -319,7 +319,7 @@ def test_damage_is_told_with_its_line_and_the_rest_is_read(tmp_path: Path) -> No
     [
         ("", "is empty"),
         ("hello\nworld\n", "is not a trace"),
-        ("% time     seconds  usecs/call     calls\n", "summary (strace -c)"),
+        ("% time     seconds  usecs/call     calls\n", "summary (strace -c"),
         ("10 read(3,  <unfinished ...>\n", "no finished call"),
     ],
 )
