@@ -27,8 +27,8 @@
  * struct setup - the options of the command line
  * @name:    name of the namespace; NULL: an unnamed one for the command
  * @macvlan: device below a macvlan; NULL: a veth pair
- * @address: that the stack has inside, with a length; NULL: no stack
- * @outside: that the veth's end outside has, or NULL
+ * @address: the stack's address in the namespace, with a prefix length; NULL: no stack
+ * @outside: address of the veth's end outside the namespace, or NULL
  * @ports:   UDP ports that the stack does not see, if it has an @address
  * @socket:  the command gets a packet socket
  * @command: NULL: none

@@ -425,7 +425,7 @@ class Shapes:
         self.counts["lies"] += 1
 
     def look(self) -> None:
-        """Collects frames for that; the tap's copies also hold references to others' frames."""
+        """Collects frames to copy from; the tap's copies also hold references to other frames."""
         with contextlib.suppress(OSError):
             frame = self.tap.recv(65536)
             if len(self.seen) < 200:

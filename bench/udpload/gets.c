@@ -216,7 +216,7 @@ static void take_reply(struct get_socket *sock, struct client *client,
 	complete(sock, client, now);
 }
 
-/* For a GET of several keys. They are in order: values missing at the end are misses. */
+/* Takes a value for a GET of several keys. Values come in order; those lacking at the end: misses. */
 static void take_value(struct get_socket *sock, struct client *client,
 		       const unsigned char *reply, size_t len, uint64_t now)
 {

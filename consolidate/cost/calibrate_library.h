@@ -13,7 +13,7 @@
 /* Creates the files to work on. Returns a descriptor, at the end of one of them. */
 int library_setup(const char *directory);
 
-/* Each works on the first @n files, at most LIBRARY_MANY, in one batch if there is one. */
+/* Each function works on the first @n files, at most LIBRARY_MANY; batches contain all. */
 void library_read_plain(int n);
 void library_read_many(int n);
 void library_open_read_close(int n);

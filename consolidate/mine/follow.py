@@ -46,7 +46,7 @@ MOST_CALLS, FEWER_CALLS = 1500, 700
 UNROLLED = 4
 # The share of samples that must agree.
 AGREE = 0.9
-# The number of calls from which it is no accident that all moved the full amount.
+# If at least this many calls all moved the full amount, that is no accident.
 FULL_FROM = 3
 
 

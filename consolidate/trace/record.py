@@ -18,8 +18,8 @@ from consolidate.trace import auditing, system
 from consolidate.trace.ending import Ending, run_with_terminal
 from consolidate.trace.reader import ABOUT
 
-# Threads and children, time and duration, kinds of descriptors, and names listed by getdents, which
-# show where later paths come from. And no message for each process that it attaches to.
+# Records threads and children, time and duration, kinds of descriptors, and names listed by
+# getdents, which show where later paths come from; -q omits a message for each attached process.
 OPTIONS = ("-q", "-f", "-ttt", "-T", "-yy", "-s", "128", "-e", "abbrev=!getdents,getdents64")
 STACKS = ("-k",)
 # strace's own failure, before the command began.

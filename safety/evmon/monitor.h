@@ -85,7 +85,7 @@ void evmon_stack_save(struct evmon_stack *stack);
 /* The place, process and time now. */
 struct evmon_where evmon_here(struct evmon_site *site);
 struct evmon_where evmon_here_ip(unsigned long ip);
-/* The caller in a module of a kernel function whose event names no place; slow. */
+/* For an event of a kernel function without a place: the calling module's address. Slow. */
 unsigned long evmon_caller(void);
 
 /**

@@ -58,7 +58,7 @@ struct slot {
 	struct cache *cache;		/* NULL: kmalloc() */
 	struct slot_event born, died;
 	struct rcu_head rcu;
-	/* The task that ran into this slot from the one before, see fault.c. */
+	/* The task that overran the slot before this one, see fault.c. */
 	const struct task_struct *runaway;
 	unsigned long runaway_ip;
 };

@@ -14,10 +14,10 @@ void kgcc_violation_call(const char *where, unsigned int flags, unsigned long ad
 			 unsigned long length, const struct kgcc_object *object,
 			 unsigned long ip);
 
-/* The kernel's own check, FORTIFY_SOURCE, stops a call of a library function at where. */
+/* FORTIFY_SOURCE, the kernel's own check, stopped a library call at @where. */
 void kgcc_violation_fortified(const char *where, unsigned long ip);
 
-/* The pointer had left its object before, at where. */
+/* The pointer had already left its object at @where. */
 void kgcc_violation_peer(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,
 			 const char *where, unsigned long ip);

@@ -170,7 +170,7 @@ def test_watch(load) -> None:
         do("mutex_other")
         do("spin_order")
         found = lines(2) + lines()
-    # It is printed again at the end if it was seen more often by then.
+    # A violation seen more often meanwhile is printed again at the end.
     assert list(dict.fromkeys(line["text"] for line in found)) == [
         "released by another task than took it",
         "order of locks",

@@ -326,9 +326,7 @@ static struct image_insn alu(u8 code, u8 dst, u8 src, s32 imm)
 	return (struct image_insn){ .code = code, .dst = dst, .src = src, .imm = imm };
 }
 
-/*
- * A sequence that the code generator fuses: four instructions, the last writes the second register.
- */
+/* Four instructions that the code generator fuses; the last one writes the second register. */
 static u32 make_row(struct image_insn *insn, u32 v)
 {
 	u8 a = v % 10, b = (v >> 4) % 10, c = (v >> 8) % 10, n = 1 + (v >> 12) % 63;

@@ -20,7 +20,7 @@
 
 #define CPUS	2
 #define FUEL	8192
-#define COST_FUNCTION	32	/* for table and packet helpers at least the cost in seat.c */
+#define COST_FUNCTION	32	/* at least seat.c's cost of table and packet helpers */
 
 static struct whole whole;
 static struct checked checked;

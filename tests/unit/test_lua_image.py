@@ -75,7 +75,7 @@ def test_refused(shell: str, why: str) -> None:
 
 
 def plant(directory: Path) -> list[Path]:
-    """Puts it where a library might look, next to a program in @directory, but must not."""
+    """Puts images at places near a program in @directory where a library must not look."""
     around = ("", "lib/", "syscript/", "lib/syscript/", "../", "../lib/", "../lib/syscript/")
     places = [f"{a}{b}lua.image" for a in around for b in ("", "lua-runtime/")]
     planted = [directory / place for place in [*places, "../lua-runtime/lua.image"]]

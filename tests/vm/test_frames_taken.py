@@ -489,7 +489,7 @@ DATAGRAMS6 = [
 
 
 def test_unfiltered_routes_of_ipv6() -> None:
-    """The same for IPv6 routes; and rules that select tables, which a namespace keeps."""
+    """IPv6 routes decide, too; and so do routing rules, which a namespace keeps."""
     script = Script("kernel", OPEN_UNFILTERED)
     with wire.wire() as net, taker(net.server, "far") as sock:
         net.server.sysctl("ipv6/conf/far/disable_ipv6", 0)

@@ -26,7 +26,7 @@
 #define SYSTEM		"evmon"
 #define PLACES		"/sys/kernel/debug/evmon/places"
 #define FLUSH		"/sys/kernel/debug/evmon/flush"
-/* How often to retry the ring of a CPU that has none. */
+/* Interval between attempts to open the ring of a CPU that has none. */
 #define LOOK_MS		1000
 
 enum field {

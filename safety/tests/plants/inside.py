@@ -35,7 +35,7 @@ KMEMLEAK = DEBUG / "kmemleak"
 CPUS = Path("/sys/devices/system/cpu")
 # Seconds until a plant counts as hung, and seconds for its aftermath.
 TIME, AFTER = 20, 0.05
-# The check of calls that may sleep reports at most once in this many seconds; its retries.
+# Seconds between reports of the kernel's check of calls that may sleep; number of retries.
 SLEEP_CHECK, WAITS = 1.1, 4
 
 # Reports of a stock kernel.
