@@ -116,6 +116,7 @@ class Tracees:
     def __init__(self, trace: Trace, tid: int) -> None:
         self.trace = trace
         self.alone = tid
+        self.thread: Thread | None = None  # of that number, once it is looked up
         self.unknown = True  # `alone` stands in for a number that no line has named yet
         self.living = {tid}
 
@@ -123,13 +124,14 @@ class Tracees:
         """A thread was created, or strace attached to it."""
         if self.unknown and self.alone not in self.trace.threads:
             self.living.remove(self.alone)
-            self.alone, self.unknown = tid, False
+            self.alone, self.thread, self.unknown = tid, None, False
         self.living.add(tid)
 
     def ends(self, tid: int) -> None:
         self.living.discard(tid)
         if len(self.living) == 1:
             (self.alone,) = self.living
+            self.thread = None
 
     def exit(self, thread: Thread, name: str) -> None:
         """A thread has called exit() or exit_group()."""
@@ -214,7 +216,7 @@ class Reader:
 
     def next_call(self, pid: str | None, call: Call) -> None:
         """Like call(), for the kind of line of which a long trace has millions."""
-        thread = self.written.get(pid)
+        thread = self.written.get(pid) if pid else self.tracees.thread
         if thread is None:
             thread = self.of_number(int(pid) if pid else None)
             if pid:
@@ -240,7 +242,8 @@ class Reader:
 
     def of_number(self, tid: int | None, resumes: str = "") -> Thread:
         if tid is None:
-            return self.trace.thread(self.tracees.alone)
+            self.tracees.thread = self.trace.thread(self.tracees.alone)
+            return self.tracees.thread
         self.numbered = True
         self.tracees.names(tid, resumes)
         return self.trace.thread(tid)
