@@ -216,7 +216,7 @@ static void take_reply(struct get_socket *sock, struct client *client,
 	complete(sock, client, now);
 }
 
-/* Takes a value for a GET of several keys. Values come in order; those lacking at the end: misses. */
+/* For a GET of several keys: values come in order, and keys without one at the end are misses. */
 static void take_value(struct get_socket *sock, struct client *client,
 		       const unsigned char *reply, size_t len, uint64_t now)
 {

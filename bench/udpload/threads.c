@@ -6,8 +6,8 @@
 #include "threads.h"
 
 /*
- * A run's first version is the clock in these units, so versions grow from run to run. SETs of a key
- * must be further apart than this.
+ * A run's first version is the clock in these units, so versions grow from run to run. SETs of a
+ * key must be further apart than this.
  */
 #define VERSION_NS	1000000
 

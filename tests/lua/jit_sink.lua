@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Objects that live for one iteration: allocations that can be sunk, and ones that escape after all.
+-- Objects that live for one iteration: allocations that can be sunk, and others that escape.
 function run()
 	local x = 0
 	for i = 1, 500 do

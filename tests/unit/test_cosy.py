@@ -460,7 +460,7 @@ def test_auto_keeps_what_gains(
 
 
 def test_auto_has_nothing_to_gain(looked_up: Path) -> None:
-    """The meter, and programs that really run: in a process no mode switches are saved."""
+    """Measures programs that really run: scripts in the process save no mode switches."""
     done = automatic(looked_up, RUN, "lookup.c", TOOK="1000 990 1200", DID="a a a")
     assert (done.returncode, done.stdout) == (1, "")
     assert "nothing gains: leave the program as it is" in done.stderr

@@ -134,7 +134,7 @@ static void register_in_handler(int number)
 	}
 }
 
-/* It interrupts the allocator as well, which would wait for itself. */
+/* The signal may also interrupt the allocator, which would wait for itself in the handler. */
 static void register_meanwhile(void)
 {
 	const struct itimerval timer = { { 0, PERIOD }, { 0, PERIOD } };

@@ -226,7 +226,7 @@ static int run(void (*try)(int n), int which, int error, size_t *seen, int most,
 }
 
 /*
- * EAGAIN and ENOMEM may replace each other: a thread without memory for its stack fails with EAGAIN,
+ * EAGAIN and ENOMEM may replace each other: a thread without memory for its stack gets EAGAIN,
  * and so does locking too much memory, which programs get as ENOMEM. Both messages name the limits.
  */
 static bool is_same(int told, int err)

@@ -464,7 +464,7 @@ static void test_text(void)
 	CHECK_EQ(abi_call(fd, 0, 0, NULL), -EPROTO);
 	CHECK(abi_text(fd, SYSCRIPT_TEXT_ERROR, text, sizeof(text)) > 0);
 	CHECK(strstr(text, "test:1:") && strstr(text, "boom"));
-	/* The copy is truncated and ends with a NUL, the result is the full length; the text stays. */
+	/* A short buffer gets the beginning and a NUL; returns the full length; keeps the text. */
 	CHECK_EQ(abi_text(fd, SYSCRIPT_TEXT_ERROR, cut, sizeof(cut)),
 		 (long long)strlen(text));
 	CHECK_EQ(strcmp(cut, "tes"), 0);

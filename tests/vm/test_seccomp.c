@@ -266,7 +266,7 @@ static void on_sigsys(int sig)
 	handled++;
 }
 
-/* A handler expects the call's registers: it sees nothing of a script. */
+/* A handler of SIGSYS expects the registers of a plain call, so it must see nothing of a script. */
 static void test_trap(void)
 {
 	int fd = abi_must_register("function run(out) util.poke(out, \"u4\", 1) "

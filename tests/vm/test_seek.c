@@ -259,7 +259,7 @@ static void test_uring(void)
 		struct io_uring_sqe sqe = {
 			.opcode = codes[i / 2], .fd = script, .off = offset,
 			.addr = (uintptr_t)&iov, .len = 1,
-			/* Every second request runs in the ring's own thread, which shares the process's memory. */
+			/* Also from the ring's own thread, which shares the process's memory. */
 			.flags = i & 1 ? IOSQE_ASYNC : 0,
 		};
 
