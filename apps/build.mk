@@ -39,7 +39,8 @@ endef
 $(foreach app,$(COMPOUND_APPS),$(eval $(call compound_app,$(app))))
 
 # -- Programs that look at many files ----------------------------------------------------
-# $(WALKS)/plain/du, $(WALKS)/ahead/du, and so on: as Debian has them, and patched.  Of each package: the folder of its patch, and how its archive is compressed.
+# $(WALKS)/plain/du, $(WALKS)/ahead/du, and so on: unmodified, and patched. For each package: the
+# folder of its patch, and its archive's compression.
 
 WALKS := $(BUILD)/walks
 WALK_PACKAGES := coreutils:fts:xz findutils:fts:xz ninja-build:ninja:gz rsync:rsync:gz

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Integer kernels: Collatz, Miller-Rabin, perfect numbers, digit sums, partitions, Pythagorean triples.
+-- Collatz, Miller-Rabin, perfect numbers, digit sums, partitions, Pythagorean triples.
 local function mulmod(a, b, m) return (a * b) % m end
 local function powmod(b, e, m)
 	local r = 1

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Text processing: word wrap, CSV, Roman numerals, templates, Caesar and Vigenere ciphers, palindromes.
+-- Text: word wrap, CSV, Roman numerals, templates, Caesar and Vigenere ciphers, palindromes.
 local function roman(n)
 	local out = ""
 	for _, p in ipairs { { 1000, "M" }, { 900, "CM" }, { 500, "D" }, { 400, "CD" }, { 100, "C" }, { 90, "XC" }, { 50, "L" },

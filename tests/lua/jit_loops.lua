@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Hot loops of each kind: numeric in both directions and with fractions, while, repeat, goto, for-in.
+-- Hot loops: numeric in both directions and with fractions, while, repeat, goto, for-in.
 function run()
 	local s = 0
 	for i = 1, 300 do s = s + i end
