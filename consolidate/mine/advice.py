@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -31,6 +31,8 @@ WALK = 16
 # Seconds that a call waits for a device, and the share of time from which that matters.
 DEVICE_TIME = 0.0003
 DEVICE_SHARE = 0.1
+# Queries alike, by one program, that have a line of advice each; more of them share one.
+ALIKE = 2
 # Saved calls that are worth a line of advice, and their share of all calls.
 LEAST = 20
 SHARE = 0.005
@@ -145,7 +147,7 @@ class Adviser:
             ):
                 if not made.isdisjoint(names):
                     look(thread)
-        return sorted(self.advices(), key=lambda one: -one.saved)
+        return sorted(joined(self.advices()), key=lambda one: -one.saved)
 
     def advices(self) -> Iterator[Advice]:
         least = max(LEAST, SHARE * self.trace.calls)
@@ -387,6 +389,28 @@ def question(call: Call) -> str:
     return ", ".join(value.text for value in args if not value.is_struct and not value.is_address)
 
 
+AGAIN = " again and again"
+
+
+def joined(advices: Iterable[Advice]) -> Iterator[Advice]:
+    """The advice, with one line for many repeated queries of a kind in one program."""
+    alike: dict[tuple[str, str, str], list[Advice]] = defaultdict(list)
+    for one in advices:
+        if one.kind == "again":
+            alike[one.where, one.example.name, one.text.partition(AGAIN)[2]].append(one)
+        else:
+            yield one
+    for group in alike.values():
+        if len(group) <= ALIKE:
+            yield from group
+            continue
+        most = max(group, key=lambda one: one.saved)
+        most.text = most.text.replace(AGAIN, f" and {len(group) - 1} others like it{AGAIN}")
+        most.calls = sum(one.calls for one in group)
+        most.would_be = sum(one.would_be for one in group)
+        yield most
+
+
 def copy_text(what: str, found: Found) -> str:
     pipe, files = "pipe" in what, what == "file to file"
     call = "splice(2)" if pipe else "copy_file_range(2)" if files else "sendfile(2)"
@@ -397,7 +421,7 @@ def again_text(what: str, found: Found) -> str:
     name = what.partition("(")[0]
     hint = ", if nothing else changes it" if name not in IDENTITIES else ""
     hint = "; with TZ set, libc does not ask" if "/etc/localtime" in what else hint
-    return f"asks {what} again and again: keep the answer{hint}"
+    return f"asks {what}{AGAIN}: keep the answer{hint}"
 
 
 def reopened_text(what: str, found: Found) -> str:

@@ -243,6 +243,18 @@ def test_question_that_is_asked_again(tmp_path: Path) -> None:
     assert "TZ" in one.text
 
 
+def test_questions_alike_share_a_line(tmp_path: Path) -> None:
+    trace = Writer(1)
+    for i in range(200):
+        for path in ("/usr", "/usr/lib", "/usr/lib/gcc", "/usr/lib/gcc/x", "/etc/localtime"):
+            trace.call(f'readlink("{path}", 0x7ffc0000, 1023)', "-1 EINVAL (Invalid argument)")
+        trace.call(f'sendto(4{SOCKET}, "{i}"..., 50, 0, NULL, 0)', 50)
+    found = [one for one in reported(trace, tmp_path).advice if one.kind == "again"]
+    assert [(one.calls, one.would_be) for one in found] == [(800, 4), (200, 1)]
+    assert "/usr" in found[0].text and " and 3 others like it again and again" in found[0].text
+    assert "TZ" in found[1].text and "others" not in found[1].text
+
+
 def test_question_that_the_trace_does_not_show(tmp_path: Path) -> None:
     """perf trace without strings: these may be 200 different files."""
     trace = Writer(1)
