@@ -204,7 +204,7 @@ static int program_find_engine(struct program *program,
 		return -EINVAL;
 	}
 	if (reg->format >= program->engine->formats) {
-		scnprintf(error, RUN_ERROR_LEN, "engine %s knows no format %u",
+		scnprintf(error, RUN_ERROR_LEN, "engine %s has no format %u",
 			  program->engine->name, reg->format);
 		return -EINVAL;
 	}
@@ -214,7 +214,7 @@ static int program_find_engine(struct program *program,
 		return -EOPNOTSUPP;
 	}
 	if (reg->flags & (SYSCRIPT_BASE | SYSCRIPT_EXTENDS) && !program->engine->extensible) {
-		scnprintf(error, RUN_ERROR_LEN, "images of engine %s extend no others",
+		scnprintf(error, RUN_ERROR_LEN, "images of engine %s cannot extend others",
 			  program->engine->name);
 		return -EINVAL;
 	}
@@ -343,7 +343,7 @@ static int program_find_base(struct engine_image *image, const struct program *p
 	}
 	if (!has_less(base->run, program->run)) {
 		scnprintf(program->run->error, RUN_ERROR_LEN,
-			  "the base has rights that this script is not to have");
+			  "the base has rights that this script lacks");
 		return -EINVAL;
 	}
 	image->base = base->vm;

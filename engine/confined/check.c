@@ -83,7 +83,7 @@ static int check_src(struct checker *c, u8 reg)
 
 static int check_unused(struct checker *c, const char *field, s32 value)
 {
-	return value ? refuse(c, "%s is %d and has to be 0", field, value) : 0;
+	return value ? refuse(c, "%s is %d: must be 0", field, value) : 0;
 }
 
 /*
@@ -171,7 +171,7 @@ static int check_alu(struct checker *c, const struct image_insn *insn)
 		return check_operand(c, insn) ?: check_unused(c, "off", insn->off);
 	case INSN_DIV: case INSN_MOD:
 		if (insn->off != 0 && insn->off != 1)
-			return refuse(c, "off is %d and has to be 0 or 1", insn->off);
+			return refuse(c, "off is %d: must be 0 or 1", insn->off);
 		return check_operand(c, insn);
 	case INSN_LSH: case INSN_RSH: case INSN_ARSH:
 		return check_operand(c, insn) ?: check_shift(c, insn);
@@ -183,7 +183,7 @@ static int check_alu(struct checker *c, const struct image_insn *insn)
 		       check_unused(c, "imm", insn->imm);
 	case INSN_MOV:
 		if (!is_move_offset(insn))
-			return refuse(c, "off is %d, no width of a move", insn->off);
+			return refuse(c, "off is %d: not the width of a move", insn->off);
 		return check_operand(c, insn);
 	case INSN_END:
 		return check_swap(c, insn);
@@ -202,12 +202,12 @@ static int check_imm64(struct checker *c, const struct image_insn *insn)
 		return refuse(c, "a jump leads into the middle of it");
 	c->out->marks[c->pc + 1] |= MARK_SECOND;
 	if (second->code || second->dst || second->src || second->off)
-		return refuse(c, "the second half holds more than a number");
+		return refuse(c, "the second half has other fields than imm");
 	if (insn->src == INSN_ARENA) {
 		if (second->imm || (u32)insn->imm >> c->out->image->arena_shift)
 			return refuse(c, "the address is outside of the arena");
 	} else if (insn->src) {
-		return refuse(c, "src is %u and has to be 0 or %u", insn->src,
+		return refuse(c, "src is %u: must be 0 or %u", insn->src,
 			      INSN_ARENA);
 	}
 	return check_dst(c, insn->dst) ?: check_unused(c, "off", insn->off);
@@ -248,7 +248,7 @@ static int check_atomic(struct checker *c, const struct image_insn *insn)
 	case INSN_CMPXCHG:
 		return check_src(c, insn->src) ?: check_dst(c, 0);
 	}
-	return refuse(c, "atomic operation 0x%x does not exist here", insn->imm);
+	return refuse(c, "atomic operation 0x%x is not available", insn->imm);
 }
 
 static int check_store(struct checker *c, const struct image_insn *insn)
@@ -281,7 +281,7 @@ static int check_call_local(struct checker *c, const struct image_insn *insn)
 static int check_call_base(struct checker *c, const struct image_insn *insn)
 {
 	if (!c->out->base)
-		return refuse(c, "calls function %d of a base, and there is none", insn->imm);
+		return refuse(c, "calls function %d of a base, but the image has none", insn->imm);
 	if (insn->imm < 0 || (u32)insn->imm >= c->out->base->nfuncs)
 		return refuse(c, "calls function %d of the base, which has %u", insn->imm,
 			      c->out->base->nfuncs);
@@ -301,19 +301,19 @@ static int check_function(struct checker *c, const struct image_insn *insn)
 	int err = check_use(c, CONTEXT_FUNCTIONS);
 
 	if (!err && insn->imm - IMAGE_FUNCTION >= IMAGE_FUNCTIONS_MAX)
-		return refuse(c, "calls function %d: there can be %d",
+		return refuse(c, "calls function %d: must be below %d",
 			      insn->imm - IMAGE_FUNCTION, IMAGE_FUNCTIONS_MAX);
 	return err;
 }
 
 static int check_syscall(struct checker *c, const struct image_insn *insn)
 {
-	const char *why = "there is none with that number";
+	const char *why = "no call has this number";
 	int err = check_use(c, CONTEXT_SYSCALLS);
 
 	if (!err && insn->imm != IMAGE_CALL_SYSCALL &&
 	    !image_syscall_known(insn->imm - IMAGE_SYSCALL, &why))
-		return refuse(c, "system call %d is not for compounds: %s",
+		return refuse(c, "compounds cannot make system call %d: %s",
 			      insn->imm - IMAGE_SYSCALL, why);
 	return err;
 }
@@ -346,7 +346,7 @@ static int check_call(struct checker *c, const struct image_insn *insn)
 		       check_unused(c, "imm", insn->imm);
 	}
 	if (insn->dst || insn->off)
-		return refuse(c, "dst and off of a call have to be 0");
+		return refuse(c, "dst and off of a call must be 0");
 	if (insn->src == INSN_LOCAL)
 		return check_call_local(c, insn);
 	if (insn->src == INSN_BASE)
@@ -461,10 +461,10 @@ static int check_funcs(struct checker *c)
 	}
 	for (i = 0; i < out->image->ntable; i++)
 		if (out->table[i] >= image_first_func(out) + n)
-			return refuse_image(c, "table[%u] is %u, no function",
+			return refuse_image(c, "table[%u] is %u: not a function",
 					    image_first_entry(out) + i, out->table[i]);
 	if (out->image->ntable % 2 && out->table[out->image->ntable])
-		return refuse_image(c, "what fills the table up is not zero");
+		return refuse_image(c, "the padding of the table is not zero");
 	return 0;
 }
 
@@ -485,7 +485,7 @@ static int check_header(struct checker *c, const struct image_header *im,
 	u64 arena;
 
 	if (len < sizeof(*im) || im->magic != IMAGE_MAGIC)
-		return refuse_image(c, "this is no image");
+		return refuse_image(c, "not an image: wrong magic number");
 	if (im->version != IMAGE_VERSION)
 		return refuse_image(c, "an image of version %u: compile it again, for version %u",
 				    im->version, IMAGE_VERSION);
@@ -496,17 +496,17 @@ static int check_header(struct checker *c, const struct image_header *im,
 	if (im->flags & ~IMAGE_FLAGS)
 		return refuse_image(c, "unknown flags 0x%x", im->flags);
 	if (!im->ninsns || im->ninsns > IMAGE_INSNS_MAX)
-		return refuse_image(c, "%u instructions: 1 to %u can be had",
+		return refuse_image(c, "%u instructions: must be 1 to %u",
 				    im->ninsns, IMAGE_INSNS_MAX);
 	if (!im->nfuncs || im->nfuncs > IMAGE_FUNCS_MAX)
-		return refuse_image(c, "%u functions: 1 to %u can be had",
+		return refuse_image(c, "%u functions: must be 1 to %u",
 				    im->nfuncs, IMAGE_FUNCS_MAX);
 	if (im->ntable > IMAGE_TABLE_MAX)
-		return refuse_image(c, "a table of %u: %u can be had", im->ntable,
+		return refuse_image(c, "a table of %u entries: at most %u", im->ntable,
 				    IMAGE_TABLE_MAX);
 	if (im->arena_shift < IMAGE_ARENA_SHIFT_MIN ||
 	    im->arena_shift > IMAGE_ARENA_SHIFT_MAX)
-		return refuse_image(c, "an arena of 2^%u bytes: 2^%u to 2^%u can be had",
+		return refuse_image(c, "an arena of 2^%u bytes: must be 2^%u to 2^%u",
 				    im->arena_shift, IMAGE_ARENA_SHIFT_MIN,
 				    IMAGE_ARENA_SHIFT_MAX);
 	arena = 1ULL << im->arena_shift;
@@ -517,7 +517,7 @@ static int check_header(struct checker *c, const struct image_header *im,
 	if (im->stop >= arena || im->stop % 8)
 		return refuse_image(c, "stop is at %u: not 8 bytes of the arena", im->stop);
 	if (im->native_size > IMAGE_NATIVE_MAX)
-		return refuse_image(c, "native_size is %u: %u can be had",
+		return refuse_image(c, "native_size is %u: at most %u",
 				    im->native_size, IMAGE_NATIVE_MAX);
 	return 0;
 }
@@ -527,9 +527,9 @@ static int check_base(struct checker *c, const struct image_header *im,
 {
 	if (!base)
 		return im->flags & IMAGE_EXTENDS ?
-			       refuse_image(c, "this image extends another, and none is given") : 0;
+			       refuse_image(c, "the image extends another: pass its base") : 0;
 	if (!(im->flags & IMAGE_EXTENDS))
-		return refuse_image(c, "this image does not extend another, and one is given");
+		return refuse_image(c, "the image extends no other, but a base was passed");
 	if (base->flags & IMAGE_EXTENDS)
 		return refuse_image(c, "the base is an extension itself");
 	if (im->arena_shift != base->arena_shift ||
@@ -554,7 +554,7 @@ static int check_layout(struct checker *c, size_t len)
 		      (size_t)im->ninsns * sizeof(struct image_insn);
 
 	if (len != want)
-		return refuse_image(c, "%zu bytes, where the header tells of %zu", len,
+		return refuse_image(c, "%zu bytes: the header says %zu", len,
 				    want);
 	c->out->funcs = (const void *)(im + 1);
 	c->out->table = (const void *)c->out->funcs + funcs;

@@ -290,11 +290,11 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 	unsigned int nargs = call->nargs;
 
 	if (unlikely(is_base(vm))) {
-		scnprintf(vm->run->error, RUN_ERROR_LEN, "a base is not called, but extended");
+		scnprintf(vm->run->error, RUN_ERROR_LEN, "a base cannot be called, only extended");
 		return -EPROTO;
 	}
 	if (unlikely(nargs > ARGS_MAX)) {
-		scnprintf(vm->run->error, RUN_ERROR_LEN, "%u arguments: there can be %u",
+		scnprintf(vm->run->error, RUN_ERROR_LEN, "%u arguments: at most %u",
 			  nargs, ARGS_MAX);
 		return -ERANGE;
 	}
@@ -346,7 +346,7 @@ static int check_arena(struct run *run, const struct engine_vm *vm,
 	if (image->shared_len == arena && !(image->shared & (arena - 1)))
 		return 0;
 	scnprintf(run->error, RUN_ERROR_LEN,
-		  "the image wants shared memory of %lu bytes, at a multiple of that",
+		  "the image needs shared memory of %lu bytes, at a multiple of its size",
 		  arena);
 	return -EINVAL;
 }

@@ -100,7 +100,7 @@ static void compile_static_field(struct function *f, uint32_t to, struct value t
 		return compile_lookup(f, table, to);
 	}
 	if (key.kind != K_STATIC || key.value.tag != TAG_STRING)
-		return refuse(f, "a key that is neither a number nor known before");
+		return refuse(f, "a key that is neither a number nor known at load");
 	text_of(f->b, key.value, text, sizeof(text));
 	found = known_value(runtime_field(&f->b->runtime, table.bits, text));
 	if (found.kind == K_NUMBER) {
@@ -138,7 +138,7 @@ void compile_field(struct function *f, uint32_t i)
 	case K_NIL:
 		return refuse(f, "indexes nil");
 	default:
-		return refuse(f, "indexes a table that is not known before");
+		return refuse(f, "indexes a table that is not known at load");
 	}
 }
 
@@ -574,7 +574,7 @@ static bool count_arguments(struct function *f, uint32_t i, uint32_t *nargs)
 	if (b_of(i))
 		return true;
 	if (op_of(before) != OP_CALL || c_of(before) || a_of(before) <= a_of(i)) {
-		refuse(f, "a number of arguments that is not known before");
+		refuse(f, "a number of arguments that is not known at load");
 		return false;
 	}
 	*nargs = a_of(before) - a_of(i);
@@ -592,7 +592,7 @@ void compile_whole_call(struct function *f, uint32_t i)
 		call_method(f, a, nargs);
 	else if (k.kind != K_STATIC || k.value.tag != TAG_FUNCTION)
 		return refuse(f, k.kind == K_NIL ? "calls nil: there is no such function" :
-			      "calls a function that is not known before");
+			      "calls a function that is not known at load");
 	else if (runtime_word(&f->b->runtime, k.value.bits + CLOSURE_IS_C, 1))
 		call_builtin(f, a, nargs, k.value);
 	else

@@ -587,7 +587,7 @@ static void compile_len(struct function *f, uint32_t i)
 		       len < runtime_word(&f->b->runtime, k.value.bits + TABLE_SIZEARRAY, 4))
 			len++;
 	else
-		return refuse(f, "the length of a value that is not known before");
+		return refuse(f, "the length of a value that is not known at load");
 	load_known(f, a_of(i), (struct value){ TAG_NUMBER, len });
 }
 

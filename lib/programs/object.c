@@ -81,16 +81,16 @@ static int read_symbols(struct reader *r, const Elf64_Shdr *section)
 	const Elf64_Shdr *strings;
 
 	if (section->sh_link >= r->header->e_shnum || section->sh_offset % 8)
-		return refuse(r, "a broken object");
+		return refuse(r, "a malformed object file");
 	strings = &r->sections[section->sh_link];
 	if (!is_in(r, strings->sh_offset, strings->sh_size))
-		return refuse(r, "a broken object");
+		return refuse(r, "a malformed object file");
 	r->symbols = (const void *)(r->file + section->sh_offset);
 	r->nsymbols = section->sh_size / sizeof(Elf64_Sym);
 	r->strings = r->file + strings->sh_offset;
 	r->strings_len = strings->sh_size;
 	return r->strings_len && !r->strings[r->strings_len - 1] ? 0 :
-	       refuse(r, "a broken object");
+	       refuse(r, "a malformed object file");
 }
 
 static int place_section(struct reader *r, unsigned int i)
@@ -105,11 +105,11 @@ static int place_section(struct reader *r, unsigned int i)
 		return 0;
 	}
 	if (align & (align - 1) || align > 4096)
-		return refuse(r, "a broken object");
+		return refuse(r, "a malformed object file");
 	r->end = (r->end + align - 1) & -align;
 	r->places[i] = r->end;
 	if (section->sh_size > DATA_MAX || r->end + section->sh_size > DATA_MAX)
-		return refuse(r, "its data have more than 256 MiB");
+		return refuse(r, "more than 256 MiB of data");
 	r->end += section->sh_size;
 	return 0;
 }
@@ -124,7 +124,7 @@ static int read_sections(struct reader *r)
 
 		if (section->sh_type != SHT_NOBITS &&
 		    !is_in(r, section->sh_offset, section->sh_size))
-			return refuse(r, "a broken object");
+			return refuse(r, "a malformed object file");
 		if (section->sh_type == SHT_SYMTAB)
 			status = read_symbols(r, section);
 		else if (section->sh_flags & SHF_ALLOC && section->sh_size)
@@ -232,7 +232,7 @@ static int relocate_call(struct reader *r, const Elf64_Sym *symbol, uint32_t at)
 	}
 	number = number_of(r->object, name_of(r, symbol));
 	if (symbol->st_shndx != SHN_UNDEF || number < 0)
-		return refuse(r, "calls what is no function");
+		return refuse(r, "calls a symbol that is not a function");
 	insn->src = 0;
 	insn->imm = IMAGE_FUNCTION + number;
 	return 0;
@@ -242,7 +242,7 @@ static int refuse_variable(const struct reader *r, const Elf64_Sym *symbol)
 {
 	char why[256];
 
-	snprintf(why, sizeof(why), "%s is no variable of its own", name_of(r, symbol));
+	snprintf(why, sizeof(why), "%s is not a variable of this object", name_of(r, symbol));
 	return refuse(r, why);
 }
 
@@ -264,11 +264,11 @@ static int relocate_text(struct reader *r, const Elf64_Rel *rel)
 	int status;
 
 	if (!symbol || rel->r_offset / sizeof(struct image_insn) + 1 >= r->ninsns)
-		return refuse(r, "a broken object");
+		return refuse(r, "a malformed object file");
 	if (ELF64_R_TYPE(rel->r_info) == R_64_32)
 		return relocate_call(r, symbol, at);
 	if (ELF64_R_TYPE(rel->r_info) != R_64_64)
-		return refuse(r, "a relocation that is not known");
+		return refuse(r, "an unknown relocation");
 	status = address_of(r, symbol, (uint32_t)r->insns[at].imm, &address);
 	r->insns[at].src = INSN_ARENA;
 	r->insns[at].imm = address;
@@ -284,7 +284,7 @@ static int relocate_data(struct reader *r, uint64_t place, const Elf64_Rel *rel)
 
 	if (!symbol || at < place || at > r->end - sizeof(value) ||
 	    ELF64_R_TYPE(rel->r_info) != R_64_ABS64)
-		return refuse(r, "a relocation that is not known");
+		return refuse(r, "an unknown relocation");
 	memcpy(&value, r->object->data + at, sizeof(value));
 	status = address_of(r, symbol, value, &value);
 	value += IMAGE_ATOMIC_USER;
@@ -303,7 +303,7 @@ static int relocate(struct reader *r)
 		if (section->sh_type != SHT_REL || section->sh_info >= r->header->e_shnum)
 			continue;
 		if (section->sh_offset % 8)
-			return refuse(r, "a broken object");
+			return refuse(r, "a malformed object file");
 		for (size_t n = section->sh_size / sizeof(*rel); !status && n; n--, rel++)
 			if (section->sh_info == r->text)
 				status = relocate_text(r, rel);
@@ -385,7 +385,7 @@ static int read_all(struct reader *r)
 	    r->header->e_machine != EM_BPF || r->header->e_shnum > SECTIONS_MAX ||
 	    r->header->e_shentsize != sizeof(Elf64_Shdr) || r->header->e_shoff % 8 ||
 	    !is_in(r, r->header->e_shoff, r->header->e_shnum * sizeof(Elf64_Shdr)))
-		return refuse(r, "no object of clang -target bpf");
+		return refuse(r, "not an object of clang -target bpf");
 	r->sections = (const void *)(r->file + r->header->e_shoff);
 	return read_sections(r) ?: copy_sections(r) ?: find_functions(r) ?: relocate(r);
 }

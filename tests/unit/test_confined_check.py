@@ -44,27 +44,27 @@ CODES = {
     i.atomic(i.FETCH, 1, 0, 10): "r10 cannot be written",
     i.call_number(11): "there is no r11",
     # Nonzero unused fields
-    i.insn(i.ALU64 | i.X, 0, 1, 0, 1): "imm is 1 and has to be 0",
-    i.insn(i.ALU64 | i.X, 0, 1, 4): "off is 4 and has to be 0",
-    i.insn(i.ALU64, 0, 1): "src is 1 and has to be 0",
-    i.insn(i.ALU64 | 0x80, 0, 0, 0, 3): "imm is 3 and has to be 0",
-    i.insn(i.ALU64 | 0x30, 0, 0, 2, 3): "off is 2 and has to be 0 or 1",
-    i.insn(i.ALU64 | 0xB0 | i.X, 0, 0, 9): "off is 9, no width of a move",
-    i.insn(i.ALU | 0xB0 | i.X, 0, 0, 32): "off is 32, no width of a move",
-    i.insn(i.ALU64 | 0xB0, 0, 0, 8, 1): "off is 8, no width of a move",
-    i.insn(i.LDX | i.MEM | i.DW, 0, 1, 0, 5): "imm is 5 and has to be 0",
-    i.insn(i.STX | i.MEM | i.DW, 1, 1, 0, 5): "imm is 5 and has to be 0",
-    i.insn(i.ST | i.MEM | i.DW, 1, 1): "src is 1 and has to be 0",
-    i.insn(i.JMP, 1): "dst is 1 and has to be 0",
-    i.insn(i.JMP, 0, 1): "src is 1 and has to be 0",
-    i.insn(i.JMP, imm=1): "imm is 1 and has to be 0",
-    i.insn(i.JMP32, off=1): "off is 1 and has to be 0",
-    i.insn(i.JMP | 0x90, 1): "dst is 1 and has to be 0",
-    i.insn(i.JMP | 0x90, imm=1): "imm is 1 and has to be 0",
-    i.insn(i.JMP | 0x80 | i.X, 1, imm=1): "imm is 1 and has to be 0",
-    i.insn(i.JMP | 0x80, 1, 1, 0, -1): "dst and off of a call have to be 0",
-    i.insn(i.JMP | 0x80, 0, 3): "src is 3 and has to be 0",
-    i.call_base(0): "calls function 0 of a base, and there is none",
+    i.insn(i.ALU64 | i.X, 0, 1, 0, 1): "imm is 1: must be 0",
+    i.insn(i.ALU64 | i.X, 0, 1, 4): "off is 4: must be 0",
+    i.insn(i.ALU64, 0, 1): "src is 1: must be 0",
+    i.insn(i.ALU64 | 0x80, 0, 0, 0, 3): "imm is 3: must be 0",
+    i.insn(i.ALU64 | 0x30, 0, 0, 2, 3): "off is 2: must be 0 or 1",
+    i.insn(i.ALU64 | 0xB0 | i.X, 0, 0, 9): "off is 9: not the width of a move",
+    i.insn(i.ALU | 0xB0 | i.X, 0, 0, 32): "off is 32: not the width of a move",
+    i.insn(i.ALU64 | 0xB0, 0, 0, 8, 1): "off is 8: not the width of a move",
+    i.insn(i.LDX | i.MEM | i.DW, 0, 1, 0, 5): "imm is 5: must be 0",
+    i.insn(i.STX | i.MEM | i.DW, 1, 1, 0, 5): "imm is 5: must be 0",
+    i.insn(i.ST | i.MEM | i.DW, 1, 1): "src is 1: must be 0",
+    i.insn(i.JMP, 1): "dst is 1: must be 0",
+    i.insn(i.JMP, 0, 1): "src is 1: must be 0",
+    i.insn(i.JMP, imm=1): "imm is 1: must be 0",
+    i.insn(i.JMP32, off=1): "off is 1: must be 0",
+    i.insn(i.JMP | 0x90, 1): "dst is 1: must be 0",
+    i.insn(i.JMP | 0x90, imm=1): "imm is 1: must be 0",
+    i.insn(i.JMP | 0x80 | i.X, 1, imm=1): "imm is 1: must be 0",
+    i.insn(i.JMP | 0x80, 1, 1, 0, -1): "dst and off of a call must be 0",
+    i.insn(i.JMP | 0x80, 0, 3): "src is 3: must be 0",
+    i.call_base(0): "calls function 0 of a base, but the image has none",
     # Operations that do not exist
     i.insn(i.ALU64 | 0xD0, 0, 0, 0, 8): "swaps 8 bits",
     i.insn(i.ALU64 | 0xD0 | i.X, 0, 0, 0, 16): "opcode 0xdf does not exist",
@@ -82,8 +82,8 @@ CODES = {
     i.insn(i.ST | i.ATOMIC): "opcode 0xc2 does not exist",
     i.insn(i.STX | i.IMM): "opcode 0x03 does not exist",
     i.atomic(0, 1, 0, 2, 2): "opcode 0xcb does not exist",
-    i.atomic(0x50 | i.FETCH, 1, 0, 2): "atomic operation 0x51 does not exist here",
-    i.atomic(0xE0, 1, 0, 2): "atomic operation 0xe0 does not exist here",
+    i.atomic(0x50 | i.FETCH, 1, 0, 2): "atomic operation 0x51 is not available",
+    i.atomic(0xE0, 1, 0, 2): "atomic operation 0xe0 is not available",
     i.alui("lsh", 0, 64): "shifts 64 bits by 64",
     i.alui("rsh", 0, -1): "shifts 64 bits by -1",
     i.alui("arsh", 0, 32, wide=False): "shifts 32 bits by 32",
@@ -101,7 +101,7 @@ CODES = {
     i.outside(6): "calls 6, which does not exist",
     i.outside(-1): "calls -1, which does not exist",
     i.outside(0xFFF): "calls 4095, which does not exist",
-    i.outside(i.SYSCALL + 400): "system call 400 is not for compounds: tests do not know it",
+    i.outside(i.SYSCALL + 400): "compounds cannot make system call 400: tests do not know it",
     # Frames
     i.load(0, 10, -8): "r10-8, 8 bytes, is outside of the frame of 0 bytes",
     i.load(0, 10, 0, 1): "r10+0, 1 bytes, is outside of the frame of 0 bytes",
@@ -128,10 +128,10 @@ def test_middles() -> None:
     assert refused_code(i.jump(1) + two) == "insn 1: a jump leads into the middle of it"
     assert refused_code(two + i.jump(-2)) == "insn 2: jumps into the middle of instruction 0"
     assert (
-        refused_code(i.insn(0x18)[:8] + NOP) == "insn 0: the second half holds more than a number"
+        refused_code(i.insn(0x18)[:8] + NOP) == "insn 0: the second half has other fields than imm"
     )
     for second in (i.insn(0, 1), i.insn(0, 0, 1), i.insn(0, 0, 0, 1), i.insn(i.LDX)):
-        assert "second half holds more" in refused_code(i.insn(0x18) + second)
+        assert "second half has other fields" in refused_code(i.insn(0x18) + second)
     half = i.Image([i.EXIT + i.insn(0x18)]).pack()
     assert refusal(half) == "insn 1: the second half is missing"
     # A number in a constant looks like the end of the function.
@@ -145,7 +145,7 @@ def test_arena_addresses() -> None:
     assert refused_code(i.arena(0, 1 << 16)) == "insn 0: the address is outside of the arena"
     assert refused_code(i.arena(0, -1)) == "insn 0: the address is outside of the arena"
     assert refused_code(i.imm64(0, 1 << 32, 1)) == "insn 0: the address is outside of the arena"
-    assert refused_code(i.imm64(0, 1, 2)) == "insn 0: src is 2 and has to be 0 or 1"
+    assert refused_code(i.imm64(0, 1, 2)) == "insn 0: src is 2: must be 0 or 1"
     Machine(i.Image([i.arena(0, 0xFFFF) + i.EXIT]).pack())
 
 
@@ -171,7 +171,7 @@ def test_functions() -> None:
 
 
 def test_table() -> None:
-    assert refusal(i.Image([i.EXIT], table=[0, 1]).pack()) == "table[1] is 1, no function"
+    assert refusal(i.Image([i.EXIT], table=[0, 1]).pack()) == "table[1] is 1: not a function"
     assert refusal(i.Image([i.EXIT], table=[0xFFFFFFFF]).pack()).startswith("table[0] is")
 
 
@@ -182,11 +182,11 @@ def test_what_fills_a_table_up_is_zero(n: int) -> None:
     for byte in range(4):
         changed = bytearray(image)
         changed[40 + 8 + 4 * n + byte] = 1
-        assert refusal(bytes(changed)) == "what fills the table up is not zero"
+        assert refusal(bytes(changed)) == "the padding of the table is not zero"
 
 
 HEADERS = {
-    ("magic", 0): "this is no image",
+    ("magic", 0): "not an image: wrong magic number",
     ("version", 1): "an image of version 1: compile it again, for version 2",
     ("version", 3): "an image of version 3: compile it again, for version 2",
     ("machine", 183): "an image for arm64 (machine 183): compile it for x86-64",
@@ -194,27 +194,27 @@ HEADERS = {
     ("machine", 0xFFFF): (
         "an image for an unknown processor (machine 65535): compile it for x86-64"
     ),
-    ("flags", 2): "this image extends another, and none is given",
+    ("flags", 2): "the image extends another: pass its base",
     ("flags", 4): "unknown flags 0x4",
     ("stop", 1): "stop is at 1: not 8 bytes of the arena",
     ("stop", 1 << 20): "stop is at 1048576: not 8 bytes of the arena",
-    ("ninsns", 0): "0 instructions: 1 to 1048576 can be had",
-    ("ninsns", 1 << 20 | 1): "1048577 instructions: 1 to 1048576 can be had",
-    ("ninsns", 0xFFFFFFFF): "4294967295 instructions: 1 to 1048576 can be had",
-    ("ninsns", 2): "56 bytes, where the header tells of 64",
-    ("nfuncs", 0): "0 functions: 1 to 65536 can be had",
-    ("nfuncs", 1 << 31): "2147483648 functions: 1 to 65536 can be had",
-    ("nfuncs", 2): "56 bytes, where the header tells of 64",
-    ("ntable", 1 << 17): "a table of 131072: 65536 can be had",
-    ("ntable", 3): "56 bytes, where the header tells of 72",
-    ("arena_shift", 15): "an arena of 2^15 bytes: 2^16 to 2^30 can be had",
-    ("arena_shift", 31): "an arena of 2^31 bytes: 2^16 to 2^30 can be had",
-    ("arena_shift", 0xFFFF): "an arena of 2^65535 bytes: 2^16 to 2^30 can be had",
+    ("ninsns", 0): "0 instructions: must be 1 to 1048576",
+    ("ninsns", 1 << 20 | 1): "1048577 instructions: must be 1 to 1048576",
+    ("ninsns", 0xFFFFFFFF): "4294967295 instructions: must be 1 to 1048576",
+    ("ninsns", 2): "56 bytes: the header says 64",
+    ("nfuncs", 0): "0 functions: must be 1 to 65536",
+    ("nfuncs", 1 << 31): "2147483648 functions: must be 1 to 65536",
+    ("nfuncs", 2): "56 bytes: the header says 64",
+    ("ntable", 1 << 17): "a table of 131072 entries: at most 65536",
+    ("ntable", 3): "56 bytes: the header says 72",
+    ("arena_shift", 15): "an arena of 2^15 bytes: must be 2^16 to 2^30",
+    ("arena_shift", 31): "an arena of 2^31 bytes: must be 2^16 to 2^30",
+    ("arena_shift", 0xFFFF): "an arena of 2^65535 bytes: must be 2^16 to 2^30",
     ("stack_end", 0x10000): "a stack of 16384 bytes up to 65536",
     ("stack_end", 0x3FF0): "a stack of 16384 bytes up to 16368",
     ("stack_end", 0x8008): "a stack of 16384 bytes up to 32776",
     ("stack_size", 8): "a stack of 8 bytes up to 32768",
-    ("native_size", 1 << 19): "native_size is 524288: 262144 can be had",
+    ("native_size", 1 << 19): "native_size is 524288: at most 262144",
 }
 
 
@@ -298,5 +298,5 @@ def test_contexts() -> None:
         assert str(refused.value) == (
             "insn 0: makes a system call, which only scripts of a process do"
         )
-    with pytest.raises(RefusedError, match="calls function 64: there can be 64"):
+    with pytest.raises(RefusedError, match="calls function 64: must be below 64"):
         Machine(i.Image([i.outside(i.FUNCTION + 64) + i.EXIT]).pack(), gates=atomic)

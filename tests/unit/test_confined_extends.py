@@ -198,8 +198,8 @@ def test_most_programs_by_chance_come_to_an_end() -> None:
 
 def test_bases() -> None:
     plain = i.Image([i.EXIT]).pack()
-    assert refusal(plain) == "this image does not extend another, and one is given"
-    with pytest.raises(RefusedError, match="extends another, and none is given"):
+    assert refusal(plain) == "the image extends no other, but a base was passed"
+    with pytest.raises(RefusedError, match="extends another: pass its base"):
         Machine(extension(i.EXIT))
     with (
         Machine(BASE) as below,
@@ -224,13 +224,13 @@ def test_calls_past_the_last_function(function: int) -> None:
 
 def test_a_call_of_the_base_holds_nothing_more() -> None:
     for wrong in (i.insn(i.JMP | 0x80, 1, 2), i.insn(i.JMP | 0x80, 0, 2, 1)):
-        assert "have to be 0" in refusal(extension(wrong + i.EXIT))
+        assert "must be 0" in refusal(extension(wrong + i.EXIT))
 
 
 @pytest.mark.parametrize("entry", [FIRST + 1, 1 << 16, 0xFFFFFFFF])
 def test_entries_of_no_function(entry: int) -> None:
     text = refusal(extension(i.EXIT, table=(FIRST, entry)))
-    assert text == f"table[{FIRST + 1}] is {entry}, no function"
+    assert text == f"table[{FIRST + 1}] is {entry}: not a function"
 
 
 def test_a_table_that_only_names_the_base() -> None:

@@ -205,7 +205,7 @@ def test_a_base_may_have_no_more_than_what_extends_it() -> None:
                 assert lib.call(fd) == (1, os.getpid())
                 os.close(fd)
             else:
-                assert "rights that this script is not to have" in text
+                assert "rights that this script lacks" in text
         os.close(base)
 
 
@@ -220,7 +220,7 @@ def test_a_base_with_all_rights_makes_no_call_by_itself() -> None:
             fd, text = registered(arena, i.movi(0, 7) + i.EXIT, only="getpid", **more)
             assert (fd >= 0) is may, text
             if not may:
-                assert "rights that this script is not to have" in text
+                assert "rights that this script lacks" in text
             else:
                 for nr, result in ((GETPID, os.getpid()), (GETUID, -errno.EPERM)):
                     arena.write(0, nr.to_bytes(8, "little"))

@@ -81,7 +81,7 @@ def test_calls_and_lists() -> None:
         assert lib.call(fd, 44, 0, 0, 0, 2) == (1, 42)
         assert lib.call(fd, -(2**63)) == (1, -(2**63))
         assert lib.call(fd, 1, 2, 3, 4, 5, 6) == (-errno.ERANGE, 0)
-        assert lib.error(fd) == "6 arguments: there can be 5"
+        assert lib.error(fd) == "6 arguments: at most 5"
         (info,) = lib.scripts()
         assert (info.engine, info.engine_name, info.calls) == (1, b"confined", 3)
         assert info.own()["mcode"] % 4096 == 0 and info.own()["mcode"]
@@ -220,13 +220,13 @@ def test_refused() -> None:
         images = {
             "insn 0: r10 cannot be written": i.Image([i.mov(10, 0) + i.EXIT]),
             "insn 0: jumps to 2, outside": i.Image([i.jump(1) + i.EXIT]),
-            "insn 0: system call 57 is not for compounds: ": i.Image(
+            "insn 0: compounds cannot make system call 57: ": i.Image(
                 [i.outside(i.SYSCALL + 57) + i.EXIT]
             ),
-            "insn 0: system call 4000 is not for compounds: ": i.Image(
+            "insn 0: compounds cannot make system call 4000: ": i.Image(
                 [i.outside(i.SYSCALL + 4000) + i.EXIT]
             ),
-            "this is no image": i.Image([i.EXIT], over={"magic": 1}),
+            "not an image: wrong magic number": i.Image([i.EXIT], over={"magic": 1}),
             "an image for arm64 (machine 183): compile it for x86-64": i.Image(
                 [i.EXIT], over={"machine": 183}
             ),

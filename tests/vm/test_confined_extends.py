@@ -90,7 +90,7 @@ def test_what_is_no_base() -> None:
             assert extend(other, arena)[0] == -why
         assert extend(1000, arena)[0] == extend(1 << 32 | base, arena)[0] == -errno.EBADF
         assert lib.call(base)[0] == -errno.EPROTO
-        assert lib.error(base) == "a base is not called, but extended"
+        assert lib.error(base) == "a base cannot be called, only extended"
         # Flags and memory sizes that are not allowed.
         both = BASE_FLAG | EXTENDS_FLAG
         assert lib.register(extension(0), engine=1, flags=both, base=base)[0] == -errno.EINVAL
@@ -98,7 +98,7 @@ def test_what_is_no_base() -> None:
         result = lib.register(IMAGE, engine=1, flags=BASE_FLAG, **arena.shared())
         assert result == (-errno.EINVAL, "a base has no shared memory")
         lua = lib.register(b"function run() end", flags=BASE_FLAG)
-        assert lua == (-errno.EINVAL, "images of engine luajit extend no others")
+        assert lua == (-errno.EINVAL, "images of engine luajit cannot extend others")
         for each in (plain, base, fd):
             os.close(each)
 

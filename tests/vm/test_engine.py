@@ -80,7 +80,7 @@ def test_refuses() -> None:
         "an image is one of the letters e, l, s, m",
     )
     fd, text = library.register(b"e", engine=ECHO, format=1)
-    assert fd == -errno.EINVAL and "echo knows no format 1" in text
+    assert fd == -errno.EINVAL and "echo has no format 1" in text
     fd, text = library.register(b"e", engine=6)
     assert fd == -errno.EINVAL and "there is no engine 6" in text
 

@@ -152,7 +152,7 @@ static void test_refusals(void)
 		      NULL), -EINVAL);
 	CHECK(strstr(error, "the name is longer than"));
 	CHECK_EQ(syscript_load("bad", "\177ELF", 4, NULL, error, sizeof(error)), -EINVAL);
-	CHECK(!strcmp(error, "bad: no object of clang -target bpf"));
+	CHECK(!strcmp(error, "bad: not an object of clang -target bpf"));
 }
 
 int main(void)
