@@ -100,12 +100,18 @@ static Turn turn_of(const ELFSectionRef &section)
 	return cantFail(section.getName()) == ".data.hot" ? HOT : CONTENTS;
 }
 
+/* Not what unwinding wants: it would take memory in each arena, and no image is unwound. */
+static bool is_placed(const ELFSectionRef &section)
+{
+	return section.getFlags() & ELF::SHF_ALLOC && section.getSize() &&
+	       cantFail(section.getName()) != ".eh_frame";
+}
+
 bool ImageMaker::place_sections()
 {
 	for (unsigned turn : { HOT, CONTENTS, ZEROS })
 		for (const ELFSectionRef section : elf.sections()) {
-			if (!(section.getFlags() & ELF::SHF_ALLOC) || turn_of(section) != turn ||
-			    !section.getSize())
+			if (!is_placed(section) || turn_of(section) != turn)
 				continue;
 			if (section.isText()) {
 				if (text != ~0ULL)
