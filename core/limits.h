@@ -83,11 +83,13 @@ int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 void limits_unpin(struct limits_pinned *pinned);
 
 /*
- * An arena of the module's, for the caller's account: 0 with @account, or -ENOMEM.  Its
- * pages are charged one by one, by whoever uses it: false where the account has no more.
- * limits_close_arena() uncharges the @pages that it still has.
+ * An arena of the module's, or a process's stacks, for the caller's account: 0 with @account,
+ * or -ENOMEM; limits_join_arena(): for the account of one that is there.  Pages are charged
+ * as they are allocated: false where the account has no more.  limits_close_arena()
+ * uncharges the @pages that it still has.
  */
 int limits_open_arena(struct limits_account **account);
+void limits_join_arena(struct limits_account *account);
 bool limits_hold(struct limits_account *account, unsigned long pages);
 void limits_release(struct limits_account *account, unsigned long pages);
 void limits_close_arena(struct limits_account *account, unsigned long pages);

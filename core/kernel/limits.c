@@ -105,10 +105,10 @@ module_param_cb(max_memory, &limits_param_ops, &max_memory, 0644);
 MODULE_PARM_DESC(max_memory,
 		 "Bytes that the memory limits of one user's scripts may add up to (default: 100663296)");
 
-static struct limits_param max_arenas = { 64ULL << 20, 1 << 16, 1ULL << 40 };
+static struct limits_param max_arenas = { 128ULL << 20, 1 << 16, 1ULL << 40 };
 module_param_cb(max_arenas, &limits_param_ops, &max_arenas, 0644);
 MODULE_PARM_DESC(max_arenas,
-		 "Bytes of memory that the confined engine's scripts of one user may use (default: 67108864)");
+		 "Bytes of memory that the confined engine's scripts of one user may use, with their stacks (default: 134217728)");
 
 /* For programs without a process, which stay until they are unloaded. */
 static struct limits_param max_programs = { 16, 1, 1 << 16 };
@@ -416,6 +416,13 @@ int limits_open_arena(struct limits_account **account)
 		kfree(fresh);
 	*account = user;
 	return 0;
+}
+
+void limits_join_arena(struct limits_account *user)
+{
+	spin_lock(&limits_lock);
+	user->arenas++;
+	spin_unlock(&limits_lock);
 }
 
 bool limits_hold(struct limits_account *user, unsigned long pages)

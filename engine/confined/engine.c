@@ -199,7 +199,7 @@ void machine_poll(struct machine *machine)
  * Minimum growth of the stack; otherwise it doubles, because growing takes a few thousand
  * instructions.
  */
-#define STACK_STEP	(16U << 10)
+#define STACK_STEP	(8U << 10)
 
 /* The new lower end of a stack that is to include @frame, page-aligned. */
 static s64 stack_wanted(const struct engine_vm *vm, s64 frame)

@@ -551,7 +551,8 @@ struct syscript_invoke {
  *   sizes or addresses, ENOMEM.  It has memory where the process has touched it, where the
  *   image has asked for it (IMAGE_BATCH_USE), and for its stack, charged to the memory
  *   cgroup, and to the user (parameter max_arenas).  The process gets SIGBUS where it
- *   writes and there is no more.  A child of fork(2) finds zeros there.
+ *   writes and there is no more.  A child of fork(2) finds zeros there, and what it touches
+ *   is charged to the same user; with MADV_KEEPONFORK it shares the arena.
  *
  * A call passes up to five integers, and has one result.
  *

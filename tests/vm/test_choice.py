@@ -144,4 +144,4 @@ def test_too_little_memory(as_outsider) -> None:
     finally:
         parameter.write_text(before)
     assert (done.returncode, done.stdout) == (0, "luajit\n")
-    assert done.stderr.startswith("syscript: runs in this process: no memory for the arena: ")
+    assert done.stderr.startswith("syscript: runs in this process: no memory for the stack: ")

@@ -111,11 +111,11 @@ def test_too_little_memory(as_outsider) -> None:
         done = as_outsider([COMMAND, "run", "--engine", "confined", *options])
         assert (done.returncode, done.stdout) == (0, "42\n")
         assert re.search(
-            "runs in this process: no memory for the arena: .* max_arenas", done.stderr
+            "runs in this process: no memory for the stack: .* max_arenas", done.stderr
         )
         done = as_outsider([*RUN, *options])
         assert (done.returncode, done.stdout) == (2, "")
-        assert "no memory for the arena: " in done.stderr
+        assert "no memory for the stack: " in done.stderr
     finally:
         MAX_ARENAS.write_text(before)
 

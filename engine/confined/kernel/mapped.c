@@ -8,7 +8,10 @@
  * arena is looked at by the process, and must not end it.  The account of the process that
  * has made the mapping bounds the pages, with those for tables, which no cgroup pays for.
  *
- * A child of fork(2) gets the addresses, but none of the arena: it reads zeros.
+ * A child of fork(2) gets the addresses, and there an arena of its own, which no program can
+ * have: of zeros, charged to the same account, and allocated when the child first touches
+ * it, since most children call exec(2) at once.  With MADV_KEEPONFORK it shares the arena, as
+ * any MAP_SHARED mapping, which lives, and is charged, until the last of them has gone.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -22,8 +25,13 @@
 #include "compat.h"
 #include "limits.h"
 #include "mapped.h"
+#include "stacks.h"
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
+/* An arena uses few of its pages, which are close together: so many are noted in a row. */
+#define ROW		16UL
+/* As an arena's address: no mapping begins there. */
+#define NO_PROGRAMS	ULONG_MAX
 /* An error, and no other task's end. */
 #define GFP_ARENA	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -49,9 +57,15 @@ static unsigned long views_of(const struct mapped *mapped)
 	return 2 * tables_of(seen_by(mapped));
 }
 
+static unsigned long rows_of(const struct mapped *mapped)
+{
+	return DIV_ROUND_UP(mapped->n, ROW);
+}
+
 static bool charge(struct mapped *mapped, unsigned long pages)
 {
-	if (!limits_hold(mapped->account, pages))
+	if (!limits_hold(mapped->account, pages) &&
+	    (!stacks_free_idle() || !limits_hold(mapped->account, pages)))
 		return false;
 	mapped->charged += pages;
 	return true;
@@ -61,6 +75,13 @@ static void uncharge(struct mapped *mapped, unsigned long pages)
 {
 	mapped->charged -= pages;
 	limits_release(mapped->account, pages);
+}
+
+static struct page *page_at(const struct mapped *mapped, unsigned long i)
+{
+	struct page **row = mapped->rows[i / ROW];
+
+	return row ? row[i % ROW] : NULL;
 }
 
 static void *map(const struct mapped *mapped)
@@ -74,8 +95,8 @@ static void *map(const struct mapped *mapped)
 	for (i = 0; i < all; i++)
 		pages[i] = mapped->scratch;
 	for (i = 0; i < mapped->n; i++)
-		if (mapped->pages[i])
-			pages[GUARD_PAGES + i] = mapped->pages[i];
+		if (page_at(mapped, i))
+			pages[GUARD_PAGES + i] = page_at(mapped, i);
 	area = vmap(pages, all, VM_MAP, PAGE_KERNEL);
 	kvfree(pages);
 	return area;
@@ -152,10 +173,21 @@ static void forget(struct mapped *mapped, struct view *view)
 
 /* -- Pages ---------------------------------------------------------------------- */
 
+/* False: there is no memory for page @i to be noted. */
+static bool make_row(struct mapped *mapped, unsigned long i)
+{
+	struct page ***row = &mapped->rows[i / ROW];
+
+	if (!*row)
+		*row = kcalloc(ROW, sizeof(**row), GFP_ARENA);
+	return *row;
+}
+
+/* Where there is a row for it. */
 static void hold(struct mapped *mapped, unsigned long i, struct page *page)
 {
 	lockdep_assert_held(&mapped->lock);
-	mapped->pages[i] = page;
+	mapped->rows[i / ROW][i % ROW] = page;
 	WRITE_ONCE(mapped->held, mapped->held + 1);
 }
 
@@ -179,13 +211,14 @@ static int get_missing(struct mapped *mapped, unsigned long i, unsigned long end
 	struct page *page;
 
 	for (; i < end; i++) {
-		if (mapped->pages[i] == mapped->scratch)
+		page = page_at(mapped, i);
+		if (page == mapped->scratch)
 			return -ENOMEM;
-		if (mapped->pages[i])
+		if (page)
 			continue;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		page = get_page_for(mapped);
+		page = make_row(mapped, i) ? get_page_for(mapped) : NULL;
 		if (!page)
 			return -ENOMEM;
 		list_add(&page->lru, fresh);
@@ -212,7 +245,7 @@ static int use(struct mapped *mapped, unsigned long i, unsigned long end)
 
 	err = get_missing(mapped, i, end, &fresh);
 	for (; !err && i < end; i++)
-		if (!mapped->pages[i])
+		if (!page_at(mapped, i))
 			hold(mapped, i, first_of(&fresh));
 	while ((page = first_of(&fresh))) {
 		uncharge(mapped, 1);
@@ -231,21 +264,41 @@ int mapped_use(struct mapped *mapped, unsigned long offset, unsigned long len)
 	return err;
 }
 
-static void mapped_free(struct mapped *mapped)
+static struct mapped *allocate(struct limits_account *account, unsigned long user,
+			       unsigned long n)
 {
-	kvfree(mapped->pages);
-	kfree(mapped);
+	struct mapped *mapped = kzalloc(sizeof(*mapped), GFP_ARENA);
+
+	if (!mapped)
+		return NULL;
+	refcount_set(&mapped->refs, 1);
+	mutex_init(&mapped->lock);
+	mapped->account = account;
+	mapped->user = user;
+	mapped->n = n;
+	return mapped;
+}
+
+static void free_row(struct mapped *mapped, struct page **row)
+{
+	unsigned long i;
+
+	for (i = 0; row && i < ROW; i++)
+		if (row[i] && row[i] != mapped->scratch)
+			put_page(row[i]);
+	kfree(row);
+	cond_resched();
 }
 
 static void free_pages_of(struct mapped *mapped)
 {
 	unsigned long i;
 
-	for (i = 0; i < mapped->n; i++) {
-		if (mapped->pages[i] && mapped->pages[i] != mapped->scratch)
-			put_page(mapped->pages[i]);
-		cond_resched();
-	}
+	if (!mapped->rows)
+		return;
+	for (i = 0; i < rows_of(mapped); i++)
+		free_row(mapped, mapped->rows[i]);
+	kvfree(mapped->rows);
 	put_page(mapped->scratch);
 }
 
@@ -255,7 +308,32 @@ static void drop(struct mapped *mapped)
 		return;
 	free_pages_of(mapped);
 	limits_close_arena(mapped->account, mapped->charged);
-	mapped_free(mapped);
+	kfree(mapped);
+}
+
+/*
+ * What an arena wants before it has a page, once: @rows and the process's tables are charged,
+ * and two pages for the rest.  0 or -ENOMEM.
+ */
+static int furnish(struct mapped *mapped)
+{
+	unsigned long pages = 2 * tables_of(mapped->n) + 2;
+
+	lockdep_assert_held(&mapped->lock);
+	if (mapped->rows)
+		return 0;
+	if (!charge(mapped, pages))
+		return -ENOMEM;
+	mapped->scratch = alloc_page(GFP_ARENA | __GFP_ZERO);
+	if (mapped->scratch)
+		mapped->rows = kvcalloc(rows_of(mapped), sizeof(*mapped->rows), GFP_ARENA);
+	if (mapped->rows)
+		return 0;
+	if (mapped->scratch)
+		put_page(mapped->scratch);
+	mapped->scratch = NULL;
+	uncharge(mapped, pages);
+	return -ENOMEM;
 }
 
 /* -- Of the process ------------------------------------------------------------- */
@@ -263,15 +341,15 @@ static void drop(struct mapped *mapped)
 /* The page with number @i, to be seen by the process; NULL: it may not write there. */
 static struct page *page_of(struct mapped *mapped, unsigned long i, bool writes)
 {
-	struct page *page = mapped->pages[i];
+	struct page *page = page_at(mapped, i);
 
-	if (page)
+	if (page || !make_row(mapped, i))
 		return page;
 	page = get_page_for(mapped);
 	if (page)
 		hold(mapped, i, page);
 	else if (!writes)
-		mapped->pages[i] = page = mapped->scratch;
+		mapped->rows[i / ROW][i % ROW] = page = mapped->scratch;
 	return page;
 }
 
@@ -283,40 +361,40 @@ static vm_fault_t insert(struct vm_fault *vmf, struct page *page)
 	return !err || err == -EBUSY ? VM_FAULT_NOPAGE : VM_FAULT_SIGBUS;
 }
 
-/* A child's: no other process has it, and the mapping keeps it. */
-static vm_fault_t fault_child(struct vm_fault *vmf)
-{
-	struct page *page = alloc_page(GFP_ARENA | __GFP_ZERO);
-	vm_fault_t ret = insert(vmf, page);
-
-	if (page)
-		put_page(page);
-	return ret;
-}
-
 static vm_fault_t mapped_fault(struct vm_fault *vmf)
 {
 	struct mapped *mapped = vmf->vma->vm_private_data;
+	bool writes = vmf->flags & FAULT_FLAG_WRITE;
 	vm_fault_t ret;
 
-	if (!mapped)
-		return fault_child(vmf);
-	if (vmf->pgoff >= mapped->n)
+	if (!mapped || vmf->pgoff >= mapped->n)
 		return VM_FAULT_SIGBUS;
 	mutex_lock(&mapped->lock);
-	ret = insert(vmf, page_of(mapped, vmf->pgoff, vmf->flags & FAULT_FLAG_WRITE));
+	ret = insert(vmf, furnish(mapped) ? NULL : page_of(mapped, vmf->pgoff, writes));
 	mutex_unlock(&mapped->lock);
 	return ret;
 }
 
-/* Part of it, or one that has moved; or a child's. */
+/* For a child; NULL: no memory, and it gets SIGBUS there. */
+static struct mapped *make_child(const struct mapped *of)
+{
+	struct mapped *mapped = allocate(of->account, NO_PROGRAMS, of->n);
+
+	if (mapped)
+		limits_join_arena(of->account);
+	return mapped;
+}
+
+/* Part of it, or one that has moved; or a child's, where what is there may have been copied. */
 static void mapped_open(struct vm_area_struct *vma)
 {
 	struct mapped *mapped = vma->vm_private_data;
 
-	if (vma->vm_mm != current->mm)
-		vma->vm_private_data = NULL;
-	else if (mapped)
+	if (!mapped)
+		return;
+	if (vma->vm_mm != current->mm && vma->vm_flags & VM_WIPEONFORK)
+		vma->vm_private_data = make_child(mapped);
+	else
 		refcount_inc(&mapped->refs);
 }
 
@@ -334,49 +412,25 @@ static const struct vm_operations_struct mapped_ops = {
 	.fault = mapped_fault,
 };
 
-static struct mapped *allocate(unsigned long user, unsigned long n)
-{
-	struct mapped *mapped = kzalloc(sizeof(*mapped), GFP_ARENA);
-
-	if (!mapped)
-		return NULL;
-	mapped->pages = kvcalloc(n, sizeof(*mapped->pages), GFP_ARENA);
-	if (!mapped->pages) {
-		kfree(mapped);
-		return NULL;
-	}
-	refcount_set(&mapped->refs, 1);
-	mutex_init(&mapped->lock);
-	mapped->user = user;
-	mapped->n = n;
-	return mapped;
-}
-
-/* @pages and the process's tables count as well, and two for the rest. */
-static int pay(struct mapped *mapped)
-{
-	int err = limits_open_arena(&mapped->account);
-
-	if (err)
-		return err;
-	mapped->scratch = alloc_page(GFP_ARENA | __GFP_ZERO);
-	if (mapped->scratch && charge(mapped, 2 * tables_of(mapped->n) + 2))
-		return 0;
-	if (mapped->scratch)
-		put_page(mapped->scratch);
-	limits_close_arena(mapped->account, 0);
-	return -ENOMEM;
-}
-
 static struct mapped *make(unsigned long user, unsigned long n)
 {
-	struct mapped *mapped = allocate(user, n);
-	int err = mapped ? pay(mapped) : -ENOMEM;
+	struct limits_account *account;
+	struct mapped *mapped;
+	int err = limits_open_arena(&account);
 
+	if (err)
+		return ERR_PTR(err);
+	mapped = allocate(account, user, n);
+	if (!mapped) {
+		limits_close_arena(account, 0);
+		return ERR_PTR(-ENOMEM);
+	}
+	mutex_lock(&mapped->lock);
+	err = furnish(mapped);
+	mutex_unlock(&mapped->lock);
 	if (!err)
 		return mapped;
-	if (mapped)
-		mapped_free(mapped);
+	drop(mapped);
 	return ERR_PTR(err);
 }
 

@@ -52,7 +52,8 @@ struct mapped {
 	unsigned long charged;
 	struct view *view;		/* the newest, or NULL */
 	struct page *scratch;
-	struct page **pages;		/* NULL: not yet; @scratch: never, the process has that */
+	/* Pages, NULL: not yet; @scratch: never, the process has that.  NULL: none so far. */
+	struct page ***rows;
 };
 
 /* mmap(2) of a new arena: 0 or -errno. */

@@ -130,12 +130,21 @@ static int make_arena(struct engine_vm *vm, const struct engine_image *image)
 }
 
 /* So much of the stack has memory from the beginning; see machine_stack(). */
-#define STACK_FIRST	(8UL << 10)
+#define STACK_FIRST	(4UL << 10)
 
 static unsigned long first_of_stack(const struct image_header *image)
 {
 	return min_t(unsigned long, image->stack_size,
 		     STACK_FIRST + (image->stack_end & (PAGE_SIZE - 1)));
+}
+
+static int tell_memory(struct engine_vm *vm, const char *what, int err)
+{
+	if (err == -ENOMEM)
+		scnprintf(vm->run->error, RUN_ERROR_LEN,
+			  "no memory for the %s: its control group has no more, or this user's scripts have as much as they may (module parameter max_arenas)",
+			  what);
+	return err;
 }
 
 static int use_first(struct engine_vm *vm)
@@ -144,14 +153,6 @@ static int use_first(struct engine_vm *vm)
 	int err = mapped_use(vm->mapped, vm->image.stack_end - first, first) ?: place_see(vm);
 
 	vm->machine.stack = vm->image.stack_end - first;
-	return err;
-}
-
-static int tell_memory(struct engine_vm *vm, int err)
-{
-	if (err == -ENOMEM)
-		scnprintf(vm->run->error, RUN_ERROR_LEN,
-			  "no memory for the arena: its control group has no more, or this user's arenas have as much as they may (module parameter max_arenas)");
 	return err;
 }
 
@@ -184,11 +185,11 @@ static int get_arena(struct engine_vm *vm, const struct engine_image *image)
 	struct mapped *mapped = mapped_get(image->shared, vm->image.arena_shift);
 
 	if (IS_ERR(mapped))
-		return tell_memory(vm, PTR_ERR(mapped));
+		return tell_memory(vm, "arena", PTR_ERR(mapped));
 	vm->machine.rare = USERMODE_FLAGS;
 	vm->machine.clock = &jiffies;
 	vm->mapped = mapped;
-	return mapped ? tell_memory(vm, share_mapped(vm)) : pin_arena(vm, image);
+	return mapped ? tell_memory(vm, "arena", share_mapped(vm)) : pin_arena(vm, image);
 }
 
 int place_get_arena(struct engine_vm *vm, const struct engine_image *image)
@@ -248,7 +249,7 @@ int place_get_stack(struct engine_vm *vm)
 	if (!vm->stack_size)
 		return 0;
 	vm->stacks = stacks_get(vm->stack_size);
-	return vm->stacks ? 0 : -ENOMEM;
+	return vm->stacks ? 0 : tell_memory(vm, "stack", -ENOMEM);
 }
 
 /* The last run may not have come to its end: its task may have ended in the middle. */

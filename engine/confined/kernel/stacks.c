@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See stacks.h.  The memory cgroup of the process that runs pays. */
+/*
+ * See stacks.h.
+ *
+ * A run pays for the stack that it needs and no run has left: the memory cgroup of the process,
+ * and the account of its scripts.  So what is there is bounded, whatever sizes programs have.
+ */
 #include <linux/gfp.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
@@ -7,14 +12,54 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "limits.h"
 #include "stacks.h"
 
 static DEFINE_HASHTABLE(all, 8);
 static DEFINE_SPINLOCK(all_lock);
 
-static void *allocate(size_t size)
+static unsigned long pages_of(size_t size)
 {
-	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	return DIV_ROUND_UP(size, PAGE_SIZE);
+}
+
+static void *allocate(struct stacks *stacks, size_t size)
+{
+	void *stack;
+
+	if (!limits_hold(stacks->account, pages_of(size)))
+		return NULL;
+	stack = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	if (!stack)
+		limits_release(stacks->account, pages_of(size));
+	return stack;
+}
+
+/* @stack, and what follows it. */
+static void release(struct stacks *stacks, struct stack *stack)
+{
+	struct stack *next;
+
+	for (; stack; stack = next) {
+		next = stack->next;
+		limits_release(stacks->account, pages_of(stack->size));
+		vfree(stack);
+	}
+}
+
+/* False: there were none. */
+static bool release_kept(struct stacks *stacks)
+{
+	struct stack *stack;
+	bool any;
+
+	spin_lock(&stacks->lock);
+	stack = stacks->free;
+	stacks->free = NULL;
+	spin_unlock(&stacks->lock);
+	any = stack;
+	release(stacks, stack);
+	return any;
 }
 
 void stacks_keep(struct stacks *stacks, struct stack *stack)
@@ -41,9 +86,16 @@ static struct stack *take_kept(struct stacks *stacks, size_t size)
 
 void *stacks_take_slowly(struct stacks *stacks, struct stack *other, size_t size)
 {
+	void *stack;
+
 	if (other)
 		stacks_keep(stacks, other);
-	return take_kept(stacks, size) ?: allocate(size);
+	stack = take_kept(stacks, size) ?: allocate(stacks, size);
+	if (stack)
+		return stack;
+	/* Of other sizes: of what has gone, or does not run. */
+	release_kept(stacks);
+	return allocate(stacks, size);
 }
 
 static struct stacks *find(const struct mm_struct *mm)
@@ -76,10 +128,20 @@ static struct stacks *make(void)
 
 	if (!stacks)
 		return NULL;
+	if (limits_open_arena(&stacks->account)) {
+		kfree(stacks);
+		return NULL;
+	}
 	refcount_set(&stacks->refs, 1);
 	spin_lock_init(&stacks->lock);
 	stacks->mm = current->mm;	/* compared only */
 	return stacks;
+}
+
+static void destroy(struct stacks *stacks)
+{
+	limits_close_arena(stacks->account, 0);
+	kfree(stacks);
 }
 
 /* So that the first run does not fail. */
@@ -92,34 +154,68 @@ static bool has_one(struct stacks *stacks, size_t size)
 	return stack;
 }
 
-struct stacks *stacks_get(size_t size)
+static struct stacks *find_or_make(void)
 {
-	struct stacks *fresh = make(), *stacks;
+	struct stacks *stacks, *fresh;
 
+	spin_lock(&all_lock);
+	stacks = find(current->mm);
+	spin_unlock(&all_lock);
+	if (stacks)
+		return stacks;
+	fresh = make();
 	if (!fresh)
 		return NULL;
 	stacks = find_or_add(fresh);
 	if (stacks != fresh)
-		kfree(fresh);
+		destroy(fresh);
+	return stacks;
+}
+
+struct stacks *stacks_get(size_t size)
+{
+	struct stacks *stacks = find_or_make();
+
+	if (!stacks)
+		return NULL;
 	if (has_one(stacks, size))
 		return stacks;
 	stacks_put(stacks);
 	return NULL;
 }
 
-void stacks_put(struct stacks *stacks)
+static void unref(struct stacks *stacks)
 {
-	struct stack *stack, *next;
-
 	if (!refcount_dec_and_lock(&stacks->refs, &all_lock))
 		return;
 	__acquire(&all_lock);	/* as that has, which sparse does not see */
 	hash_del(&stacks->node);
 	spin_unlock(&all_lock);
-	vfree(stacks->last);
-	for (stack = stacks->free; stack; stack = next) {
-		next = stack->next;
-		vfree(stack);
+	release_kept(stacks);
+	if (stacks->last) {
+		stacks->last->next = NULL;
+		release(stacks, stacks->last);
 	}
-	kfree(stacks);
+	destroy(stacks);
+}
+
+void stacks_put(struct stacks *stacks)
+{
+	release_kept(stacks);
+	unref(stacks);
+}
+
+bool stacks_free_idle(void)
+{
+	struct stacks *stacks;
+	bool any;
+
+	spin_lock(&all_lock);
+	stacks = find(current->mm);
+	spin_unlock(&all_lock);
+	if (!stacks)
+		return false;
+	any = release_kept(stacks);
+	unref(stacks);
+	return any;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Stacks that generated code runs on, where the task's is too small.  Only a run needs one,
- * so the programs of a process share as many as it has had runs at once.
+ * so the programs of a process share as many as it has had runs at once since one of them
+ * ended.
  */
 #ifndef CONFINED_STACKS_H
 #define CONFINED_STACKS_H
@@ -12,6 +13,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+struct limits_account;
 struct mm_struct;
 
 /**
@@ -36,12 +38,18 @@ struct stacks {
 	struct hlist_node node;
 	refcount_t refs;
 	struct mm_struct *mm;
+	struct limits_account *account;
 };
 
-/* The calling process's, with a stack of @size bytes for the first run; NULL: no memory. */
+/*
+ * The calling process's, with a stack of @size bytes for the first run; NULL: no memory.  The
+ * caller's script keeps the address of its memory map from being another's.
+ */
 struct stacks *stacks_get(size_t size);
 /* Its programs have no run any more. */
 void stacks_put(struct stacks *stacks);
+/* Frees the calling process's stacks that no run has, all but the last; false: there were none. */
+bool stacks_free_idle(void);
 
 /* Stacks of @size bytes in place of @other, or NULL; NULL: no memory. */
 void *stacks_take_slowly(struct stacks *stacks, struct stack *other, size_t size);
