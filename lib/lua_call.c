@@ -99,10 +99,13 @@ static void tell_end(struct vm *vm, int err)
 
 static void take_output(struct vm *vm)
 {
-	struct output *output = &vm->call->output;
+	struct output *output = &vm->call->output, *kept;
 	unsigned int len = output->len;
 
-	output_write(&vm->run->output, output->text, len < OUTPUT_LEN ? len : OUTPUT_LEN);
+	/* It is lost where there is no memory for it. */
+	kept = len ? run_output(vm->run) : NULL;
+	if (kept)
+		output_write(kept, output->text, len < OUTPUT_LEN ? len : OUTPUT_LEN);
 	output->len = 0;
 	output->cut = 0;
 }

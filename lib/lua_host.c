@@ -213,7 +213,6 @@ static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 const struct engine_ops lua_engine = {
 	.name = "confined",
 	.id = SYSCRIPT_LUA_ON_CONFINED,
-	.prints = 1,
 	.formats = LUA_HOST_OR_ANOTHER + 1,
 	.contexts = IN_PROCESS,
 	.counters = { "mcode", "pinned" },

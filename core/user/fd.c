@@ -143,6 +143,8 @@ static int pipe_open(struct script *script)
 		sys_call(close, ends[1]);
 		return err;
 	}
+	/* Nothing is written to it: room for 16 pages would take 1 KiB of the kernel's memory. */
+	sys_call(fcntl, ends[0], F_SETPIPE_SZ, 4096);
 	script->hidden = ends[0];
 	script->fd = ends[1];
 	script->dev = st.st_dev;

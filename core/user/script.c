@@ -222,6 +222,14 @@ static unsigned int text_error(const struct run *run, char *buf, unsigned int le
 	return strlen(run->error);
 }
 
+/* As output_take(). */
+static unsigned int text_output(struct run *run, char *buf, unsigned int n)
+{
+	struct output *output = run_own(run)->output;
+
+	return output ? output_take(output, buf, n) : 0;
+}
+
 int user_text(struct script *script, struct syscript_text *text)
 {
 	struct run *run = script->program->run;
@@ -242,7 +250,7 @@ int user_text(struct script *script, struct syscript_text *text)
 	}
 	tools_acquire(script);
 	text->len = text->which == SYSCRIPT_TEXT_ERROR ? text_error(run, buf, text->len) :
-		output_take(&run->output, buf, text->len);
+		text_output(run, buf, text->len);
 	tools_release(script);
 	turn_put(script, lent);
 	signals_unblock();

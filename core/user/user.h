@@ -83,6 +83,7 @@ struct run_own {
 	struct copy_page pages[COPY_PAGES];
 	char *buffer;
 	struct frames_port *ports;	/* of frames */
+	struct output *output;		/* NULL: there was none so far, see run_output() */
 	struct run run;			/* last: its output is not zeroed */
 };
 
@@ -90,6 +91,12 @@ static inline struct run_own *run_own(struct run *run)
 {
 	return (struct run_own *)((char *)run - offsetof(struct run_own, run));
 }
+
+/*
+ * The output of a run whose engine does not print into run->output, which has no text then: NULL
+ * where there is no memory for it.
+ */
+struct output *run_output(struct run *run);
 
 /* The most calls of one script in the kernel at once, abandoned ones included. */
 #define TURN_SLOTS	8
