@@ -45,6 +45,10 @@ def traced(tracefs: Path, event: str, *functions: str) -> Iterator[list[str]]:  
         enable.write_text("1")
         yield lines
         enable.write_text("0")
+        # For a test that fails: how many calls the kernel has seen, and has not recorded.
+        print((tracefs / "kprobe_profile").read_text())
+        for stats in sorted(tracefs.glob("per_cpu/*/stats")):
+            print(stats.parent.name, stats.read_text().split("\n"))
         lines += [x for x in (tracefs / "trace").read_text().splitlines() if "_called: " in x]
     finally:
         enable.write_text("0")
