@@ -8,10 +8,11 @@
  *
  *   a page that nothing lies in, so that 0 is no address
  *   the compound's data
- *   for each slot of calls in the kernel what is its own, and the call, whose end is output
+ *   the call, whose end is output
  *   from the next page on: memory for Lua, as much as the limit says
- *   from the next page on: the script
+ *   the script
  *   the compound's stack
+ *   for each slot of calls in the kernel what is its own
  *
  * Where it is the module's memory, it is charged by the page as it is used.  What is used
  * here is populated before; of the rest the runtime asks for more (lua-runtime/support.c).
@@ -45,6 +46,7 @@
 #define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
 #define STACK_SPARE	64
 #define SLOTS		(TURN_SLOTS + 1)
+#define SLOTS_SIZE	((SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) + 15) & -16UL)
 /* For large buffers; they stay when one engine takes another's place. */
 #define LARGE_SIZE	(768U << 10)
 
@@ -77,8 +79,7 @@ int lua_vm_make_arena(struct vm *vm, const struct cosy_file *file, size_t source
 	size_t size = ARENA_START + file->memory_size + file->align +
 		      STACK_SIZE + COMPILED_STACK + STACK_SPARE +
 		      sizeof(struct runtime_call) + SYSCRIPT_NAME_LEN +
-		      SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) +
-		      source_len + 256 + vm->run->memory_limit + 2 * PAGE +
+		      SLOTS_SIZE + source_len + 256 + vm->run->memory_limit + 2 * PAGE +
 		      lua_cold_size(vm->run);
 
 	vm->shift = IMAGE_ARENA_SHIFT_MIN;
@@ -111,7 +112,7 @@ static size_t page_after(size_t at)
 void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[LUA_OPENED_PARTS])
 {
 	size_t heap = vm->heap - vm->arena;
-	size_t size = vm->run->memory_limit / (RUNTIME_BLOCK + 1) * RUNTIME_BLOCK;
+	size_t size = RUNTIME_BLOCKS(vm->run->memory_limit) * RUNTIME_BLOCK;
 	uint64_t low = least(READ_ONCE(vm->call->heap_low), size);
 	uint64_t map = READ_ONCE(vm->call->heap_map) - (uintptr_t)vm->heap;
 
@@ -133,7 +134,7 @@ static void copy_part(char *to, const struct vm *vm, struct lua_part part)
 int lua_vm_leave_module(struct vm *vm)
 {
 	size_t size = 1UL << vm->shift;
-	struct lua_part parts[LUA_OPENED_PARTS], text;
+	struct lua_part parts[LUA_OPENED_PARTS];
 	char *own;
 
 	if (!vm->module)
@@ -144,11 +145,10 @@ int lua_vm_leave_module(struct vm *vm)
 		return -ENOMEM;
 	madvise(own, size, MADV_NOHUGEPAGE);
 	lua_vm_used_parts(vm, parts);
-	text = (struct lua_part){ vm->heap + vm->run->memory_limit - vm->arena,
-				  vm->at - vm->arena };
 	for (int i = 0; i < LUA_OPENED_PARTS; i++)
 		copy_part(own, vm, parts[i]);
-	copy_part(own, vm, text);
+	copy_part(own, vm, (struct lua_part){ parts[LUA_OPENED_PARTS - 1].to, vm->at - vm->arena });
+	copy_part(own, vm, (struct lua_part){ (char *)vm->ios - vm->arena, size });
 	if (mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, vm->arena) == MAP_FAILED) {
 		munmap(own, size);
 		return -ENOMEM;
@@ -174,7 +174,7 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 {
 	const struct image_header header = {
 		.arena_shift = vm->shift,
-		.stack_end = (1UL << vm->shift) - STACK_SPARE,
+		.stack_end = (1UL << vm->shift) - SLOTS_SIZE - STACK_SPARE,
 		.stack_size = STACK_SIZE + COMPILED_STACK,
 		.native_size = NATIVE_SIZE + COMPILED_NATIVE,
 	};
@@ -195,18 +195,18 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 	return 0;
 }
 
-/* What each slot has, the call, all but its output; the heap; the script. */
+/* The call, all but its output; the heap; what each slot has; the script. */
 static int take_call(struct vm *vm, size_t source_len)
 {
 	struct runtime_call *call;
 
-	vm->ios = take_memory(vm, SLOTS * sizeof(*vm->ios));
-	vm->frames = take_memory(vm, SLOTS * sizeof(*vm->frames));
 	vm->call = call = take_memory(vm, sizeof(*call));
 	align_memory(vm);
-	vm->heap = take_memory(vm, vm->run->memory_limit);
-	align_memory(vm);
-	if (arena_populate(vm->ios, call->output.text - (char *)vm->ios) ||
+	vm->heap = take_memory(vm, RUNTIME_BLOCKS(vm->run->memory_limit) * (RUNTIME_BLOCK + 1));
+	vm->ios = (void *)(vm->arena + (1UL << vm->shift) - SLOTS_SIZE);
+	vm->frames = (void *)(vm->ios + SLOTS);
+	if (arena_populate(call, call->output.text - (char *)call) ||
+	    arena_populate(vm->ios, SLOTS_SIZE) ||
 	    arena_populate(vm->at, source_len + 1 + 16 + SYSCRIPT_NAME_LEN + 1 + 16 +
 			   lua_cold_size(vm->run)))
 		return -ENOMEM;

@@ -11,6 +11,11 @@ static const struct runtime_constant constants[] = {
 #include "constants.inc"
 };
 
+static const struct runtime_excluded excluded[] = {
+#define SYSCALL_EXCLUDED(name, reason)	{ #name, reason },
+#include "syscalls.def"
+};
+
 static const char struct_text[] = {
 #include "struct.inc"
 };
@@ -21,14 +26,20 @@ static const char types_text[] = {
 
 size_t lua_cold_size(const struct run *run)
 {
-	return run->only && !(run->libraries & SYSCRIPT_LIBRARY_UTIL) ? sizeof(constants) : 0;
+	return run->only && !(run->libraries & SYSCRIPT_LIBRARY_UTIL) ?
+		sizeof(constants) + sizeof(excluded) : 0;
 }
 
 void lua_cold_place(struct runtime_call *call, void *copy)
 {
-	call->constants = (unsigned long)(copy ? memcpy(copy, constants, sizeof(constants)) :
-					  constants);
+	if (copy) {
+		memcpy(copy, constants, sizeof(constants));
+		memcpy((char *)copy + sizeof(constants), excluded, sizeof(excluded));
+	}
+	call->constants = (unsigned long)(copy ?: constants);
 	call->nconstants = sizeof(constants) / sizeof(*constants);
+	call->excluded = copy ? (unsigned long)copy + sizeof(constants) : (unsigned long)excluded;
+	call->nexcluded = sizeof(excluded) / sizeof(*excluded);
 	call->struct_text = (unsigned long)struct_text;
 	call->struct_len = sizeof(struct_text);
 	call->types_text = (unsigned long)types_text;

@@ -13,7 +13,7 @@
 struct run;
 
 /*
- * A script with no right to copy from the process's memory has the constants in its arena:
+ * A script with no right to copy from the process's memory has the names in its arena:
  * so many bytes, or 0.
  */
 size_t lua_cold_size(const struct run *run);

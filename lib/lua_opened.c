@@ -76,13 +76,16 @@ static struct lua_opened *make(size_t npages)
 	return NULL;
 }
 
-static void keep_page(struct lua_opened *opened, const char *arena, size_t size, size_t at)
+/* The page at @at, with @n bytes of it; what follows is the script's. */
+static void keep_page(struct lua_opened *opened, const char *arena, size_t size, size_t at,
+		      size_t n)
 {
 	uint64_t *copy = opened->copy[opened->npages];
 	size_t i;
 
 	opened->pages[opened->npages++] = at;
-	memcpy(copy, arena + at, PAGE);
+	memcpy(copy, arena + at, n);
+	memset((char *)copy + n, 0, PAGE - n);
 	for (i = 0; i < WORDS; i++) {
 		if (copy[i] - (uintptr_t)arena >= size)
 			continue;
@@ -96,7 +99,8 @@ static void keep_part(struct lua_opened *opened, const char *arena, size_t size,
 {
 	for (; opened->npages < room && part.from < part.to; part.from += PAGE)
 		if (is_used((const uint64_t *)(arena + part.from)))
-			keep_page(opened, arena, size, part.from);
+			keep_page(opened, arena, size, part.from,
+				  part.to - part.from < PAGE ? part.to - part.from : PAGE);
 }
 
 struct lua_opened *lua_opened_keep(const char *arena, size_t size,

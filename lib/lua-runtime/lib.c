@@ -7,35 +7,52 @@
 
 #define ARRAY_SIZE(a)	((int)(sizeof(a) / sizeof((a)[0])))
 
-/* -- Names: each table is sorted by them ----------------------------------------- */
+/*
+ * -- Names: each table is sorted by them ------------------------------------------
+ *
+ * All arenas have them, so texts are found by their offsets, of 2 bytes.
+ */
 
 struct name {
-	const char *name;
-	long value;
-	const char *text;	/* the argument kinds of a call, or why it is excluded */
+	uint16_t name, text, value;	/* @text: the argument kinds of a call */
 };
+
+static const struct texts {
+#define SYSCALL(name, kinds, flags)	char name_##name[sizeof(#name)], kinds_##name[sizeof(kinds)];
+#include "../../core/syscalls.def"
+#define ERRNO(name, value)	char errno_##name[sizeof(#name)];
+#include "constants.inc"
+} texts = {
+#define SYSCALL(name, kinds, flags)	#name, kinds,
+#include "../../core/syscalls.def"
+#define ERRNO(name, value)	#name,
+#include "constants.inc"
+};
+
+#define TEXT(name)	offsetof(struct texts, name)
 
 static const struct name calls[] = {
-#define SYSCALL(name, kinds, flags)	{ #name, __NR_##name, kinds },
-#include "../../core/syscalls.def"
-};
-
-static const struct name excluded[] = {
-#define SYSCALL_EXCLUDED(name, reason)	{ #name, 0, reason },
+#define SYSCALL(name, kinds, flags)	{ TEXT(name_##name), TEXT(kinds_##name), __NR_##name },
 #include "../../core/syscalls.def"
 };
 
 static const struct name errnos[] = {
-#define ERRNO(name, value)	{ #name, value },
+#define ERRNO(name, value)	{ TEXT(errno_##name), 0, value },
 #include "constants.inc"
 };
+
+static const char *text_at(uint16_t offset)
+{
+	return (const char *)&texts + offset;
+}
 
 static const struct name *find(const struct name *names, int n, const char *name)
 {
 	int low = 0, high = n;
 
 	while (low < high) {
-		int middle = (low + high) / 2, order = strcmp(name, names[middle].name);
+		int middle = (low + high) / 2;
+		int order = strcmp(name, text_at(names[middle].name));
 
 		if (!order)
 			return &names[middle];
@@ -64,39 +81,46 @@ static int no_constant(lua_State *L)
 
 static void move(lua_State *L, long op, unsigned long address, const void *p, long n);
 
-static void read_constant(lua_State *L, long i, struct runtime_constant *c)
+/* To @to: @n bytes of what is in the process, or was copied into the arena. */
+static void read_cold(lua_State *L, unsigned long at, void *to, long n)
 {
-	unsigned long at = runtime->constants + i * sizeof(*c);
-
 	if (at - runtime->arena < runtime->arena_size)
-		memcpy(c, (const void *)at, sizeof(*c));
+		memcpy(to, (const void *)at, n);
 	else
-		move(L, IMAGE_BATCH_COPY_IN, at, c, sizeof(*c));
+		move(L, IMAGE_BATCH_COPY_IN, at, to, n);
 }
 
-/* As find(), in the process's table of constants. */
-static int const_index(lua_State *L)
+/* As find(), among @n elements of @size bytes that begin with their names: to @element. */
+static bool find_cold(lua_State *L, unsigned long elements, long n, long size, const char *name,
+		      void *element)
 {
-	const char *name = luaL_checkstring(L, 2);
-	long low = 0, high = runtime->nconstants;
-	struct runtime_constant c;
+	long low = 0, high = n;
 
 	while (low < high) {
 		long middle = (low + high) / 2;
 		int order;
 
-		read_constant(L, middle, &c);
-		order = strcmp(name, c.name);
-		if (!order) {
-			push_long(L, c.value);
-			return remember(L);
-		}
+		read_cold(L, elements + middle * size, element, size);
+		order = strcmp(name, element);
+		if (!order)
+			return true;
 		if (order < 0)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	return no_constant(L);
+	return false;
+}
+
+static int const_index(lua_State *L)
+{
+	struct runtime_constant c;
+
+	if (!find_cold(L, runtime->constants, runtime->nconstants, sizeof(c),
+		       luaL_checkstring(L, 2), &c))
+		return no_constant(L);
+	push_long(L, c.value);
+	return remember(L);
 }
 
 /* errno.name(n) -> "ENOENT" for 2 and -2, nil for other numbers */
@@ -107,8 +131,9 @@ static int errno_name(lua_State *L)
 
 	/* Prefer EOPNOTSUPP to ENOTSUP, as strace(1) does. */
 	for (i = 0; i < ARRAY_SIZE(errnos); i++)
-		if (errnos[i].value == (n < 0 ? -n : n) && strcmp(errnos[i].name, "ENOTSUP")) {
-			lua_pushstring(L, errnos[i].name);
+		if (errnos[i].value == (n < 0 ? -n : n) &&
+		    strcmp(text_at(errnos[i].name), "ENOTSUP")) {
+			lua_pushstring(L, text_at(errnos[i].name));
 			return 1;
 		}
 	lua_pushnil(L);
@@ -137,15 +162,14 @@ static int errno_index(lua_State *L)
 
 static int bad_count(lua_State *L, const struct name *call, int n)
 {
-	int most = (int)strlen(call->text), least = 0;
+	const char *name = text_at(call->name), *kinds = text_at(call->text);
+	int most = (int)strlen(kinds), least = 0;
 
-	while (least < most && !IS_OPTIONAL(call->text[least]))
+	while (least < most && !IS_OPTIONAL(kinds[least]))
 		least++;
 	if (least < most)
-		return luaL_error(L, "%s takes %d to %d arguments, got %d", call->name, least,
-				  most, n);
-	return luaL_error(L, "%s takes %d argument%s, got %d", call->name, most,
-			  most == 1 ? "" : "s", n);
+		return luaL_error(L, "%s takes %d to %d arguments, got %d", name, least, most, n);
+	return luaL_error(L, "%s takes %d argument%s, got %d", name, most, most == 1 ? "" : "s", n);
 }
 
 /* Copies the string into garbage-collected memory, because the kernel may write there. */
@@ -160,7 +184,7 @@ static long string_argument(lua_State *L, int i)
 /* luaL_argerror() does not know the name of a function that pcall() calls. */
 static int bad_argument(lua_State *L, const struct name *call, int i, const char *what)
 {
-	return luaL_error(L, "bad argument #%d to '%s' (%s)", i, call->name, what);
+	return luaL_error(L, "bad argument #%d to '%s' (%s)", i, text_at(call->name), what);
 }
 
 /* A view's memory begins at its address 0. */
@@ -180,7 +204,7 @@ static long view_argument(lua_State *L, const struct name *call, int i)
 
 static long argument(lua_State *L, const struct name *call, int i)
 {
-	char kind = KIND(call->text[i - 1]);
+	char kind = KIND(text_at(call->text)[i - 1]);
 	int type = lua_type(L, i);
 	long v;
 
@@ -200,13 +224,13 @@ static long argument(lua_State *L, const struct name *call, int i)
 /* The value of an omitted argument, after @n given ones. */
 static long omitted(lua_State *L, const struct name *call, int i, int n)
 {
-	char kind = call->text[i];
+	char kind = text_at(call->text)[i];
 
 	if (KIND(kind) == 'l' && i == n && lua_type(L, i) == LUA_TSTRING)
 		return (long)lua_objlen(L, i);
 	if (kind == 'l' && i == n)
 		luaL_error(L, "%s lacks argument #%d, a length: only that of a string may be omitted",
-			   call->name, n + 1);
+			   text_at(call->name), n + 1);
 	if (!IS_OPTIONAL(kind))
 		bad_count(L, call, n);
 	return 0;
@@ -215,10 +239,11 @@ static long omitted(lua_State *L, const struct name *call, int i, int n)
 static int syscall_call(lua_State *L)
 {
 	const struct name *call = lua_touserdata(L, lua_upvalueindex(1));
+	const char *kinds = text_at(call->text);
 	int i, n = lua_gettop(L);
 	long args[6] = { 0 };
 
-	for (i = 0; call->text[i]; i++)
+	for (i = 0; kinds[i]; i++)
 		args[i] = i < n ? argument(L, call, i + 1) : omitted(L, call, i, n);
 	if (i < n)
 		bad_count(L, call, n);
@@ -235,6 +260,7 @@ static int syscall_index(lua_State *L)
 {
 	const char *name = luaL_checkstring(L, 2);
 	const struct name *call = find(calls, ARRAY_SIZE(calls), name);
+	struct runtime_excluded excluded;
 
 	if (call && !may_call(runtime, call->value))
 		return luaL_error(L, "this script may not call '%s': it is not among its rights",
@@ -245,9 +271,8 @@ static int syscall_index(lua_State *L)
 		clvalue(L->top - 1)->c.id = ID_SYSCALL + call->value;
 		return remember(L);
 	}
-	call = find(excluded, ARRAY_SIZE(excluded), name);
-	if (call)
-		return luaL_error(L, "scripts cannot call '%s': %s", name, call->text);
+	if (find_cold(L, runtime->excluded, runtime->nexcluded, sizeof(excluded), name, &excluded))
+		return luaL_error(L, "scripts cannot call '%s': %s", name, excluded.reason);
 	return luaL_error(L, "no system call '%s'", name);
 }
 

@@ -30,6 +30,12 @@ struct runtime_constant {
 	int64_t value;
 };
 
+/* A system call that scripts cannot make, and why: only messages have it. */
+struct runtime_excluded {
+	char name[64];
+	char reason[128];
+};
+
 /* Version of this interface and of layout.h, with which it changes. */
 #define RUNTIME_VERSION	11
 
@@ -60,9 +66,9 @@ struct runtime_io {
  *           RUNTIME_BLOCK. Blocks below the offset @heap_low, and the map below the address
  *           @heap_map, have not been used so far
  * @large:   for large buffers, outside the arena; or 0
- * @constants: @nconstants of struct runtime_constant, by name, and the texts of parts of util
- *           that are Lua: outside the arena, which the library util may copy from; without it
- *           the constants are inside
+ * @constants: @nconstants of struct runtime_constant, and @nexcluded of struct runtime_excluded,
+ *           by name, and the texts of parts of util that are Lua: outside the arena, which the
+ *           library util may copy from; without it all but the texts are inside
  * @engine: counts the engines that have run the script: state that an earlier engine kept for it
  *	is gone
  * @arena:   the arena's address
@@ -90,7 +96,7 @@ struct runtime_call {
 	uint64_t source_len, heap_size;
 	uint64_t heap_low, heap_map;
 	uint64_t large, large_size;
-	uint64_t constants, nconstants;
+	uint64_t constants, nconstants, excluded, nexcluded;
 	uint64_t struct_text, struct_len, types_text, types_len;
 	uint64_t engine;
 	uint64_t arena, arena_size;
@@ -108,5 +114,9 @@ struct runtime_call {
 
 /* Bytes of the heap for each byte of its map. */
 #define RUNTIME_BLOCK	32
+/* Blocks of a heap that has @size bytes, with its map: they fill pages, so that no page is shared. */
+#define RUNTIME_PAGE_BLOCKS	(4096 / RUNTIME_BLOCK)
+#define RUNTIME_BLOCKS(size) \
+	((size) / (RUNTIME_BLOCK + 1) / RUNTIME_PAGE_BLOCKS * RUNTIME_PAGE_BLOCKS)
 
 #endif /* LUA_RUNTIME_H */

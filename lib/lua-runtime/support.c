@@ -12,6 +12,12 @@
 
 /* -- The engine ---------------------------------------------------------------- */
 
+/* For the tables of <ctype.h>, which would take 3 KiB in each arena; without side effects. */
+#undef tolower
+#undef toupper
+#define tolower(c)	((c) + (((unsigned int)(c) - 'A' < 26) << 5))
+#define toupper(c)	((c) - (((unsigned int)(c) - 'a' < 26) << 5))
+
 #define ENGINE(number)	((long (*)(long, long))(number))
 /*
  * Calls function @number, compiled or in the same form, with @func twice and the other arguments,
@@ -74,8 +80,8 @@ struct block {
 	struct block *next, **link;
 };
 
-/* The heap grows by at least this many bytes if possible, and by a quarter of its size. */
-#define HEAP_STEP	(16UL << 10)
+/* The heap grows by at least this many bytes if possible, and by an eighth of its size. */
+#define HEAP_STEP	(4UL << 10)
 
 static HOT struct {
 	char *from;
@@ -218,7 +224,7 @@ static __attribute__((noinline)) bool heap_grow(unsigned int order)
 		block = find_rest(order, order);
 	if (block == ORDERS)
 		return false;
-	while (size < least || size * 4 < heap.has)
+	while (size < least || size * 8 < heap.has)
 		size *= 2;
 	do {
 		last = heap.rest[block] & -heap.rest[block];
@@ -264,7 +270,7 @@ static void *block_get(unsigned int order)
 
 static void runtime_heap(struct runtime_call *call)
 {
-	unsigned long n = call->heap_size / (BLOCK + 1);
+	unsigned long n = RUNTIME_BLOCKS(call->heap_size);
 	unsigned int order;
 
 	memset(&heap, 0, sizeof(heap));
@@ -298,28 +304,85 @@ static void runtime_print(const char *text, unsigned long n)
 	output_write(output, text, n);
 }
 
+/*
+ * The hash part of a table has 2^n nodes of 40 bytes, which is 5/8 of a block.  The rest of
+ * such a block is free; the block is freed as two, its first half and the eighth after that.
+ */
+static bool is_cut(size_t size, unsigned int order)
+{
+	return order >= SMALL_ORDERS && size <= (BLOCK << order) / 8 * 5;
+}
+
+static void block_cut(unsigned long at, unsigned int order)
+{
+	block_put(at + (BLOCK << order) / 4 * 3, order - 2);
+	block_put(at + (BLOCK << order) / 8 * 5, order - 3);
+}
+
+/* For @size bytes, of @order. */
+static void *size_get(size_t size, unsigned int order)
+{
+	char *block = block_get(order);
+
+	if (is_cut(size, order) && block)
+		block_cut(block - heap.from, order);
+	return block;
+}
+
+static void size_put(unsigned long at, size_t size, unsigned int order)
+{
+	if (is_cut(size, order)) {
+		order--;
+		block_put(at + (BLOCK << order), order - 2);
+	}
+	block_put(at, order);
+}
+
+/* Makes the block for @old_size bytes one for @new_size, which want no part that it lacks. */
+static void size_shrink(unsigned long at, size_t old_size, unsigned int old, size_t new_size,
+			unsigned int new)
+{
+	bool cut = is_cut(old_size, old);
+
+	for (; old > new; cut = false) {
+		old--;
+		block_put(at + (BLOCK << old), cut ? old - 2 : old);
+	}
+	if (!cut && is_cut(new_size, new))
+		block_cut(at, new);
+}
+
 static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_size)
 {
 	unsigned int old = order_of(old_size), new = order_of(new_size);
+	unsigned long at = (char *)p - heap.from;
 	void *moved;
 
 	(void)unused;
 	if (!p)
-		return new_size ? block_get(new) : NULL;
+		return new_size ? size_get(new_size, new) : NULL;
 	if (!new_size) {
-		block_put((char *)p - heap.from, old);
+		size_put(at, old_size, old);
 		return NULL;
 	}
-	for (; old > new; old--)
-		block_put((char *)p - heap.from + (BLOCK << (old - 1)), old - 1);
-	if (old == new)
+	if (new < old || (new == old && is_cut(old_size, old) <= is_cut(new_size, new))) {
+		size_shrink(at, old_size, old, new_size, new);
 		return p;
-	moved = block_get(new);
+	}
+	moved = size_get(new_size, new);
 	if (moved) {
-		memcpy(moved, p, old_size);
-		block_put((char *)p - heap.from, old);
+		memcpy(moved, p, old_size < new_size ? old_size : new_size);
+		size_put(at, old_size, old);
 	}
 	return moved;
+}
+
+/* Bytes of the block for so many. */
+static size_t size_of_block(size_t size)
+{
+	unsigned int order = order_of(size);
+
+	return is_cut(size, order) ? (BLOCK << order) / 8 * 5 : BLOCK << order;
 }
 
 /*
@@ -331,7 +394,7 @@ static void *runtime_alloc_zeroed(void *unused, void *p, size_t old_size, size_t
 	char *block = runtime_alloc(unused, p, old_size, new_size);
 
 	if (block && old_size < new_size)
-		memset(block + old_size, 0, (BLOCK << order_of(new_size)) - old_size);
+		memset(block + old_size, 0, size_of_block(new_size) - old_size);
 	return block;
 }
 

@@ -3,7 +3,8 @@
 
 usage: small_scripts.py N BACKEND
 
-Prints how many run in the kernel, and how many KiB each adds to this process's memory.
+Prints how many run in the kernel, and how many KiB each adds to this process's memory, with the
+kernel's for it if they run there.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from library import Info, Library
+from library import KERNEL, Info, Library
 
 CONFINED = 0x101  # SYSCRIPT_LUA_ON_CONFINED
 SOURCE = b"local n = 0 function run(a) n = n + a return n end"
 
 
-def resident() -> int:
-    """The resident memory of this process, in KiB."""
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+def used(kernel: bool) -> int:
+    """The resident memory of this process, or that of its control group, in KiB."""
+    if not kernel:
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+    group = Path("/proc/self/cgroup").read_text().split(":")[-1].strip()
+    return int(Path(f"/sys/fs/cgroup{group}/memory.current").read_text()) >> 10
 
 
 def register(library: Library, backend: int) -> int:
@@ -41,12 +45,12 @@ def is_in_kernel(library: Library, fd: int) -> bool:
 def main() -> None:
     n, backend, library = int(sys.argv[1]), int(sys.argv[2]), Library()
     scripts = [register(library, backend)]
-    before = resident()
+    before = used(backend == KERNEL)
     scripts += [register(library, backend) for _ in range(n - 1)]
     for total in (7, 14):
         assert {library.call(fd, 7) for fd in scripts} == {(1, total)}
     inside = sum(is_in_kernel(library, fd) for fd in scripts)
-    print(inside, (resident() - before) // (n - 1))
+    print(inside, (used(backend == KERNEL) - before) // (n - 1))
 
 
 if __name__ == "__main__":

@@ -371,7 +371,7 @@ def test_many_small_scripts() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     inside, kib = map(int, done.stdout.split())
     assert inside == 0
-    assert kib < 256
+    assert kib < 128
 
 
 @pytest.mark.sample(2)

@@ -12,6 +12,13 @@ from conftest import ROOT
 PROGRAM = ROOT / "tests" / "confined" / "small_scripts.py"
 OUTSIDER = "setpriv --reuid=outsider --regid=outsider --init-groups --"
 KERNEL = 1
+MOST_KIB = 96
+GROUP = """
+cd /sys/fs/cgroup
+echo +memory > cgroup.subtree_control
+mkdir many
+echo $$ > many/cgroup.procs
+"""
 RAISED = """
 cd /sys/module/syscript/parameters
 echo 1100 > max_scripts
@@ -31,13 +38,14 @@ echo $((2 << 30)) > max_arenas
     ids=["default", "raised"],
 )
 def test_many_small_scripts(guest: Callable, n: int, before: str, limits: str) -> None:
-    """All of them run in the kernel, whatever the limit of locked memory."""
+    """All run in the kernel, whatever the limit of locked memory, and each takes little."""
     kernel = os.environ.get("KREL", "6.1")
     run = f"prlimit {limits} {OUTSIDER} {ROOT}/build/venv/bin/python3 {PROGRAM} {n} {KERNEL}"
     done = guest(
         *("-k", kernel, "-m", "--memory", "3G", "--timeout", "900", "--"),
-        *("sh", "-ec", f"{before}\n{run}"),
+        *("sh", "-ec", f"{before}\n{GROUP}\n{run}"),
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    there, _ = map(int, done.stdout.split())
+    there, kib = map(int, done.stdout.split())
     assert there == n
+    assert kib <= MOST_KIB
