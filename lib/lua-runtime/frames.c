@@ -77,9 +77,11 @@ static struct port *ports[FRAMES_PORTS];
 static HOT Table *port_meta, *frame_methods;
 
 /*
- * @view: 0 before each run; 1: ports know which frames the last run has left; above 1: the view
- *	that a method was last called on, too, whose frame is still there: @frame.  Compiled
- *	functions read both (layout.h).
+ * @view: 0: a new run, and learn() has not been called; 1: it has been called; above 1: also the
+ *	view that a method was last called on
+ * @frame: that view's frame, valid only while @view is above 1
+ *
+ * Compiled functions read both (layout.h).
  */
 static HOT struct {
 	unsigned long view;
@@ -127,7 +129,7 @@ static void number_port(struct port *port, long number)
 	port->number = number > 0 ? number : 0;
 }
 
-/* At the beginning of a run: frames that were not kept are gone, and so is all that was queued. */
+/* Called when a run starts: frames that were not kept, and all that were queued, are gone. */
 static void learn(struct port *port)
 {
 	struct image_batch_open again = { port->fd, port->take, port->all };
@@ -262,7 +264,7 @@ static inline bool is_batch(const struct view *view)
 			      (VIEW_PLACE + VIEW_PORT);
 }
 
-/* The frame at the place is looked at, by its view.  False: it is not here. */
+/* Stores @view and its frame in frames_seen.  False if the frame is not in the arena. */
 static inline bool see_frame(struct port *port, unsigned int place, unsigned long view)
 {
 	struct image_batch_frame *frame = &port->in[place];
@@ -651,7 +653,7 @@ static int frame_vlan(lua_State *L)
 
 /* -- Sending ------------------------------------------------------------------------------- */
 
-/* Records that the frame is to be changed, or sent. */
+/* Adds an entry to @to->out: the engine changes the frame, or sends it. */
 static void note(struct port *to, const struct view *view, struct image_batch_frame *frame,
 		 bool reply)
 {
@@ -667,7 +669,7 @@ static void note(struct port *to, const struct view *view, struct image_batch_fr
 	}
 }
 
-/* It is not here any more. */
+/* Marks a frame as gone from the arena. */
 static inline void remove_frame(struct image_batch_frame *frame)
 {
 	frame->at = 0;
@@ -924,7 +926,7 @@ static void hide(lua_State *L, const char *name)
 /* frames_quick.c: adds compiled code's variants of the methods in the table on the stack's top. */
 static void set_quick(lua_State *L);
 
-/* Called with the opening of libraries: compiled functions take the methods for granted. */
+/* Called when libraries are opened, because compiled functions rely on the methods. */
 static void open_frames(lua_State *L)
 {
 	lua_pushlightuserdata(L, NULL);

@@ -266,9 +266,9 @@ void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back);
 bool is_text_intrinsic(const struct compiler *c, int intrinsic);
 bool text_knows(const struct compiler *c, int intrinsic, u32 reg);
 void compile_text(struct compiler *c, int intrinsic, u32 back);
-/* A tail call: its results are returned.  False: it is a tail call as others are. */
+/* Compiles a tail call, whose results the function returns.  False if it is not inline. */
 bool compile_text_tail(struct compiler *c, int intrinsic, u32 back);
-/* views.c: the same of methods of frames. */
+/* views.c: methods of frames, likewise. */
 bool is_view_intrinsic(const struct compiler *c, int intrinsic);
 void compile_view_method(struct compiler *c, u32 i, int intrinsic, u32 back);
 /*

@@ -39,7 +39,7 @@ static struct value metatable_of(const struct runtime *runtime, uint64_t global,
 	};
 }
 
-/* The table in which methods of strings are looked up, if it is one of a library. */
+/* Sets runtime->methods to the table with the methods of strings, if it is a library's. */
 static void find_methods(struct runtime *runtime, uint64_t global)
 {
 	struct value meta = metatable_of(runtime, global, TAG_STRING), methods;
@@ -49,7 +49,7 @@ static void find_methods(struct runtime *runtime, uint64_t global)
 		runtime->methods = methods.bits;
 }
 
-/* Methods that are called on a register show that it has a frame. */
+/* Finds registers that hold views of frames, by the names of methods called on them. */
 static void find_views(const struct runtime *runtime, struct proto *p)
 {
 	uint32_t pc, i;

@@ -70,14 +70,14 @@ struct pattern_use {
 };
 
 /**
- * struct runtime - what there is to compile
- * @arena: its address, which is the same in there
- * @state: Lua's
- * @ntable:   functions of the runtime's that have numbers, from 1 to below that
- * @replaced: the address of what says whether a function of a library was replaced
- * @found:    of what a compiled pattern has found
- * @seen:     of the frame that was looked at last
- * @closures: all that are Lua's
+ * struct runtime - a script's Lua state in its arena, as the compiler reads it
+ * @arena: the arena's address, the same for the process and for the script
+ * @state: the address of the lua_State
+ * @ntable:   the runtime's functions have numbers from 1 to below @ntable
+ * @replaced: address of the flag that is set once a script replaces a library's function
+ * @found:    address for the captures of a compiled pattern
+ * @seen:     address of frames_seen (lib/lua-runtime/frames.c)
+ * @closures: all closures of Lua functions
  * @libraries: tables that are watched; @globals and @methods, of strings, if they are; or 0
  * @views:    the methods of frames, which scripts cannot reach; or 0
  * @patterns: that functions use, to be compiled after them

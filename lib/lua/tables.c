@@ -283,7 +283,7 @@ void compile_getglobal(struct compiler *c)
 	compile_field(c, HELPER_getglobal);
 }
 
-/* It is no string, or no frame. */
+/* The value is not the string, or not the frame, that the code expects. */
 static void emit_self(struct compiler *c, const struct cold *cold)
 {
 	u32 slow = cold_helper(c, HELPER_self, cold->back);
@@ -357,10 +357,7 @@ static bool is_index(const struct compiler *c, u32 rk)
 	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
 }
 
-/*
- * r3 = the address of the element with the key R(@key), a string, of the current instruction's
- * table.
- */
+/* r3 = the address of the element with the string key R(@key) in the table R(@table). */
 static void find_by_text(struct compiler *c, u32 table, u32 key, u32 slow)
 {
 	check_tag(c, table, T_TABLE, TAG_TABLE, slow);
@@ -379,7 +376,7 @@ static void get_by_text(struct compiler *c, u32 i, u32 slow)
 	take_value(c, a_of(i));
 }
 
-/* A table that is watched, or black, is the runtime's. */
+/* R(a)[R(b)] = RK(c), with a string key.  The slow path stores to tables watched, or black. */
 static void set_by_text(struct compiler *c, u32 i, u32 slow)
 {
 	find_by_text(c, a_of(i), b_of(i), slow);
@@ -391,7 +388,7 @@ static void set_by_text(struct compiler *c, u32 i, u32 slow)
 	emit_store(c->e, INSN_W, 3, VALUE_TAG, 5);
 }
 
-/* The key is a string. */
+/* Slow path of an index that is a string. */
 static void emit_by_text(struct compiler *c, const struct cold *cold)
 {
 	u32 i = insn_at(c);
@@ -413,7 +410,7 @@ static void check_text(struct compiler *c, u32 key, u32 back, u32 slow)
 			cold_path_to(c, emit_by_text, back, slow));
 }
 
-/* It may be a port, whose elements are views of frames. */
+/* The indexed value may be a port, whose elements are views of frames. */
 static void emit_view(struct compiler *c, const struct cold *cold)
 {
 	u32 i = insn_at(c), slow = cold_helper(c, HELPER_gettable, cold->back);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * See compile.h.  Methods of frames that only read: servers call several of them on each frame,
- * and a call takes three times as long as the work.  They are inline for the view that was
- * looked at last, whose frame the runtime knows (frames_seen of its frames.c): else, or if
- * anything else is not as usual, the method is called.
+ * Compiles methods of frames that only read, declared in compile.h. Servers call several of them
+ * on each frame, and a call takes three times as long as its work. They are inline if the view is
+ * the one that a method was last called on, whose frame the runtime stores (frames_seen in
+ * lib/lua-runtime/frames.c). Otherwise, and in rare cases, the code calls the method.
  */
 #include <linux/syscript_image_batch.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define FIELD(name)	offsetof(struct image_batch_frame, name)
 #define UDP_HEADER	8
 
-/* r2 = the frame of the view that is the first argument.  Overwrites r0, r1 and r3. */
+/* r2 = the frame of the view in R(@view).  Overwrites r0, r1 and r3. */
 static void load_frame(struct compiler *c, u32 view, u32 slow)
 {
 	check_tag(c, view, 0, TAG_POINTER, slow);
@@ -31,7 +31,7 @@ static void put(struct compiler *c, u32 reg, u8 from)
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, reg), TAG_NUMBER);
 }
 
-/* Of the results r1 and r3, as many as are wanted. */
+/* Stores as many of the method's @n results, in r1 and r3, as the call asks for. */
 static void put_results(struct compiler *c, u32 i, u32 n)
 {
 	u32 a = a_of(i), wanted = c_of(i) - 1;
@@ -43,7 +43,7 @@ static void put_results(struct compiler *c, u32 i, u32 n)
 	store_nils(c, i, n);
 }
 
-/* r1 = @size bytes at the offset that is the second argument, in the network's order. */
+/* r1 = the value of @size bytes, in network byte order, at the offset in R(@off). */
 static void load_bytes(struct compiler *c, u32 off, u32 size, u32 slow)
 {
 	static const u8 sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W };
@@ -60,7 +60,10 @@ static void load_bytes(struct compiler *c, u32 off, u32 size, u32 slow)
 		emit_insn(c->e, INSN_ALU64 | INSN_END, 1, 0, 0, size * 8);
 }
 
-/* A datagram that was found when the frame came, and nothing has been changed since. */
+/*
+ * r1, r3 = the offset and the length of the payload of the UDP datagram that the frame had when
+ * it arrived.  The slow path if it had none, or has been changed since.
+ */
 static void load_datagram(struct compiler *c, u32 slow)
 {
 	emit_load(c->e, INSN_H, 0, 2, FIELD(changed));
