@@ -83,10 +83,10 @@ int limits_pin(struct limits_pinned *pinned, unsigned long pages, char *error,
 void limits_unpin(struct limits_pinned *pinned);
 
 /*
- * An arena of the module's, or a process's stacks, for the caller's account: 0 with @account,
- * or -ENOMEM; limits_join_arena(): for the account of one that is there.  Pages are charged
- * as they are allocated: false where the account has no more.  limits_close_arena()
- * uncharges the @pages that it still has.
+ * limits_open_arena() charges an arena of the module, or a process's stacks, to the caller's
+ * account: 0 with @account, or -ENOMEM; limits_join_arena() charges one more to an existing
+ * @account. Pages are charged as they are allocated: false if the account's limit is reached.
+ * limits_close_arena() uncharges the @pages that are still charged.
  */
 int limits_open_arena(struct limits_account **account);
 void limits_join_arena(struct limits_account *account);

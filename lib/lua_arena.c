@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * A script needs memory that it shares with its runtime, and of which it pays for no more than
- * it uses.  What it needs is laid out in one arena, so that an engine in the kernel or in this
- * process can run it, and so can one after the other.
+ * A script and its runtime share memory, of which the script should pay only for what it uses.
+ * All of it is in one arena, so that an engine in the kernel or in this process can run the
+ * script, and one can take over from the other.
  *
  * The arena, from its beginning:
  *
- *   a page that nothing lies in, so that 0 is no address
+ *   an unused page, so that 0 is no address
  *   the compound's data
- *   the call, whose end is output
- *   from the next page on: memory for Lua, as much as the limit says
+ *   struct runtime_call, which ends with the output
+ *   from the next page on: memory for Lua, as much as the limit allows
  *   the script
  *   the compound's stack
- *   for each slot of calls in the kernel what is its own
+ *   the state of each slot for calls in the kernel
  *
- * Where it is the module's memory, it is charged by the page as it is used.  What is used
- * here is populated before; of the rest the runtime asks for more (lua-runtime/support.c).
+ * Memory of the module is charged page by page when it is used. The library populates what it
+ * uses; the runtime requests more (lua-runtime/support.c).
  *
- * All that the script can write is in there, so what is read there is not believed.
+ * The script can write to the whole arena, so nothing that is read there is trusted.
  */
 #include <errno.h>
 #include <linux/syscript_image.h>
@@ -33,24 +33,24 @@
 
 #define PAGE		4096UL
 /*
- * Enough for LUAI_MAXCCALLS, 200, calls of string.gsub() by itself; after half of them the stack
- * is left, where it can be (lua-runtime/finish.h).
+ * Enough for LUAI_MAXCCALLS, 200, nested calls of string.gsub(); after half of them the stack is
+ * unwound if possible (lua-runtime/finish.h).
  */
 #define STACK_SIZE	(640U << 10)
 #define NATIVE_SIZE	(192U << 10)
 /*
- * And for compiled functions that call one another, so many bytes and frames: what is
- * deeper is interpreted, so that it ends by an error.
+ * Additional bytes and frames for nested compiled functions. Deeper calls are interpreted, so
+ * that they end in an error.
  */
 #define COMPILED_STACK	(96U << 10)
 #define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
 #define STACK_SPARE	64
 #define SLOTS		(TURN_SLOTS + 1)
 #define SLOTS_SIZE	((SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) + 15) & -16UL)
-/* For large buffers; they stay when one engine takes another's place. */
+/* Memory for large buffers, which stays when another engine takes over. */
 #define LARGE_SIZE	(768U << 10)
 
-/* There is enough: lua_vm_make_arena() has asked for all that is taken. */
+/* Cannot fail: lua_vm_make_arena() has allocated all that is taken here. */
 static void *take_memory(struct vm *vm, size_t size)
 {
 	char *p = vm->at;
@@ -60,8 +60,8 @@ static void *take_memory(struct vm *vm, size_t size)
 }
 
 /*
- * The module's, if the script is to run there: a script has 1 MiB of stack and as much for
- * Lua, and uses little of either.
+ * Takes the module's memory if the script is to run in the kernel: a script has 1 MiB of stack
+ * and as much for Lua, and uses little of either.
  */
 static int share_arena(struct vm *vm)
 {
@@ -157,7 +157,7 @@ int lua_vm_leave_module(struct vm *vm)
 	return 0;
 }
 
-/* The process's own memory in place of the module's: all 0. */
+/* Replaces the module's memory by memory of the process, zeroed. */
 static int own_arena(struct vm *vm)
 {
 	size_t size = 1UL << vm->shift;
@@ -195,7 +195,7 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 	return 0;
 }
 
-/* The call, all but its output; the heap; what each slot has; the script. */
+/* Takes memory for the call without its output, the heap, the slots, and the script. */
 static int take_call(struct vm *vm, size_t source_len)
 {
 	struct runtime_call *call;
@@ -270,7 +270,10 @@ static void displace_all(struct vm *vm)
 	vm->base = NULL;
 }
 
-/* Where the module has no memory for it, the script is in this process, which says why. */
+/*
+ * If the module has no memory for it, the script stays in this process, with the reason in its
+ * error text.
+ */
 int lua_vm_place(struct vm *vm, const struct cosy_file *file,
 		 const struct engine_image *source)
 {

@@ -102,7 +102,7 @@ static void take_output(struct vm *vm)
 	struct output *output = &vm->call->output, *kept;
 	unsigned int len = output->len;
 
-	/* It is lost where there is no memory for it. */
+	/* Without memory for it, the output is lost. */
 	kept = len ? run_output(vm->run) : NULL;
 	if (kept)
 		output_write(kept, output->text, len < OUTPUT_LEN ? len : OUTPUT_LEN);

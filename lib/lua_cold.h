@@ -13,8 +13,8 @@
 struct run;
 
 /*
- * A script with no right to copy from the process's memory has the names in its arena:
- * so many bytes, or 0.
+ * Bytes of the arena for the names of constants of a script that has no right to copy from the
+ * process's memory; 0 for other scripts.
  */
 size_t lua_cold_size(const struct run *run);
 /*

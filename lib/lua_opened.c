@@ -76,7 +76,7 @@ static struct lua_opened *make(size_t npages)
 	return NULL;
 }
 
-/* The page at @at, with @n bytes of it; what follows is the script's. */
+/* Copies @n bytes of the page at offset @at; the rest of the page is the script's, and zeroed. */
 static void keep_page(struct lua_opened *opened, const char *arena, size_t size, size_t at,
 		      size_t n)
 {

@@ -110,7 +110,7 @@ module_param_cb(max_arenas, &limits_param_ops, &max_arenas, 0644);
 MODULE_PARM_DESC(max_arenas,
 		 "Bytes of memory that the confined engine's scripts of one user may use, with their stacks (default: 134217728)");
 
-/* For programs without a process, which stay until they are unloaded. */
+/* For programs without a process, which stay loaded until they are unloaded. */
 static struct limits_param max_programs = { 16, 1, 1 << 16 };
 module_param_cb(max_programs, &limits_param_ops, &max_programs, 0644);
 MODULE_PARM_DESC(max_programs, "Programs for subsystems that one user may have (default: 16)");

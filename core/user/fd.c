@@ -143,7 +143,7 @@ static int pipe_open(struct script *script)
 		sys_call(close, ends[1]);
 		return err;
 	}
-	/* Nothing is written to it: room for 16 pages would take 1 KiB of the kernel's memory. */
+	/* Nothing is written to the pipe, and a buffer of 16 pages takes 1 KiB of kernel memory. */
 	sys_call(fcntl, ends[0], F_SETPIPE_SZ, 4096);
 	script->hidden = ends[0];
 	script->fd = ends[1];

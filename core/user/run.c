@@ -99,7 +99,7 @@ struct output *run_output(struct run *run)
 
 	if (own->output)
 		return own->output;
-	/* As above. */
+	/* mmap(2) for the same reason as above. */
 	addr = sys_call(mmap, 0, sizeof(struct output), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (addr < 0 && addr > -(long)PAGE_SIZE)
@@ -108,7 +108,7 @@ struct output *run_output(struct run *run)
 	return own->output;
 }
 
-/* Not inline: compilers warn of members that lie outside of what is allocated. */
+/* noinline: compilers would warn that members of struct run_own are not allocated. */
 static __attribute__((noinline)) void *allocate(size_t size)
 {
 	return malloc(size);

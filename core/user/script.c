@@ -222,7 +222,7 @@ static unsigned int text_error(const struct run *run, char *buf, unsigned int le
 	return strlen(run->error);
 }
 
-/* As output_take(). */
+/* Like output_take(). */
 static unsigned int text_output(struct run *run, char *buf, unsigned int n)
 {
 	struct output *output = run_own(run)->output;

@@ -83,7 +83,7 @@ struct run_own {
 	struct copy_page pages[COPY_PAGES];
 	char *buffer;
 	struct frames_port *ports;	/* of frames */
-	struct output *output;		/* NULL: there was none so far, see run_output() */
+	struct output *output;		/* @run.output, or of run_output(); NULL before */
 	struct run run;			/* last: its output is not zeroed */
 };
 
@@ -93,8 +93,8 @@ static inline struct run_own *run_own(struct run *run)
 }
 
 /*
- * The output of a run whose engine does not print into run->output, which has no text then: NULL
- * where there is no memory for it.
+ * The output of a run whose run->output is not allocated, because its engine does not print.
+ * Allocated by the first call; NULL: out of memory.
  */
 struct output *run_output(struct run *run);
 

@@ -81,7 +81,7 @@ static int no_constant(lua_State *L)
 
 static void move(lua_State *L, long op, unsigned long address, const void *p, long n);
 
-/* To @to: @n bytes of what is in the process, or was copied into the arena. */
+/* Copies to @to @n bytes at @at, an address in the process or in the arena. */
 static void read_cold(lua_State *L, unsigned long at, void *to, long n)
 {
 	if (at - runtime->arena < runtime->arena_size)
@@ -90,7 +90,7 @@ static void read_cold(lua_State *L, unsigned long at, void *to, long n)
 		move(L, IMAGE_BATCH_COPY_IN, at, to, n);
 }
 
-/* As find(), among @n elements of @size bytes that begin with their names: to @element. */
+/* Like find(), in @n elements of @size bytes that begin with their names; copies to @element. */
 static bool find_cold(lua_State *L, unsigned long elements, long n, long size, const char *name,
 		      void *element)
 {

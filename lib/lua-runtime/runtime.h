@@ -30,7 +30,7 @@ struct runtime_constant {
 	int64_t value;
 };
 
-/* A system call that scripts cannot make, and why: only messages have it. */
+/* A system call that scripts cannot make, and the reason, for error messages. */
 struct runtime_excluded {
 	char name[64];
 	char reason[128];
@@ -114,7 +114,7 @@ struct runtime_call {
 
 /* Bytes of the heap for each byte of its map. */
 #define RUNTIME_BLOCK	32
-/* Blocks of a heap that has @size bytes, with its map: they fill pages, so that no page is shared. */
+/* Number of blocks in @size bytes of heap and map: whole pages, so that they share no page. */
 #define RUNTIME_PAGE_BLOCKS	(4096 / RUNTIME_BLOCK)
 #define RUNTIME_BLOCKS(size) \
 	((size) / (RUNTIME_BLOCK + 1) / RUNTIME_PAGE_BLOCKS * RUNTIME_PAGE_BLOCKS)

@@ -287,13 +287,13 @@ static void runtime_heap(struct runtime_call *call)
 		heap.rest[order] = heap.size & BLOCK << order;
 }
 
-/* Output may need memory for more of its text. */
+/* Prints, and requests memory for the output's text if it has too little. */
 static void runtime_print(const char *text, unsigned long n)
 {
 	struct output *output = heap.output;
 	unsigned long end = output->len + n;
 
-	/* Where output is cut off, there is room for the text that says so. */
+	/* If the output is cut off, a text that says so is appended. */
 	if (end > OUTPUT_LEN - sizeof(OUTPUT_CUT))
 		end = OUTPUT_LEN;
 	if (end > heap.output_has) {
@@ -319,7 +319,7 @@ static void block_cut(unsigned long at, unsigned int order)
 	block_put(at + (BLOCK << order) / 8 * 5, order - 3);
 }
 
-/* For @size bytes, of @order. */
+/* Returns a block of @order for @size bytes. */
 static void *size_get(size_t size, unsigned int order)
 {
 	char *block = block_get(order);
@@ -338,7 +338,7 @@ static void size_put(unsigned long at, size_t size, unsigned int order)
 	block_put(at, order);
 }
 
-/* Makes the block for @old_size bytes one for @new_size, which want no part that it lacks. */
+/* Shrinks the block for @old_size bytes to one for @new_size; it has all parts of that one. */
 static void size_shrink(unsigned long at, size_t old_size, unsigned int old, size_t new_size,
 			unsigned int new)
 {
@@ -377,7 +377,7 @@ static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_si
 	return moved;
 }
 
-/* Bytes of the block for so many. */
+/* Size of the block for @size bytes. */
 static size_t size_of_block(size_t size)
 {
 	unsigned int order = order_of(size);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See mapped.h.
+ * Implements mapped.h.
  *
- * The memory cgroup of whoever needs a page pays for it, and is never made to kill for it: a
- * page that it cannot have is an error of the program, or SIGBUS for who writes to it in the
- * process.  Whoever reads there gets the scratch page: what a program has left in its
- * arena is looked at by the process, and must not end it.  The account of the process that
- * has made the mapping bounds the pages, with those for tables, which no cgroup pays for.
+ * A page is charged to the memory cgroup of the task that needs it, without invoking the OOM
+ * killer: if the charge fails, the program gets an error, or the process SIGBUS when it writes
+ * there. Reading in the process finds the scratch page instead, because reading what a program
+ * has left must not end the process. Pages, and pages for tables, which no cgroup is charged for,
+ * are also limited by the account of the process that made the mapping.
  *
- * A child of fork(2) gets the addresses, and there an arena of its own, which no program can
- * have: of zeros, charged to the same account, and allocated when the child first touches
- * it, since most children call exec(2) at once.  With MADV_KEEPONFORK it shares the arena, as
- * any MAP_SHARED mapping, which lives, and is charged, until the last of them has gone.
+ * A child of fork(2) gets its own arena at the same addresses, which programs cannot use: it is
+ * zeroed, charged to the same account, and allocated when the child first touches it, because
+ * most children call exec(2) at once. With MADV_KEEPONFORK the child shares the arena, like any
+ * MAP_SHARED mapping; the arena is freed and uncharged with the last mapping.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -28,16 +28,19 @@
 #include "stacks.h"
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
-/* An arena uses few of its pages, which are close together: so many are noted in a row. */
+/*
+ * Pages of an arena are noted in rows of this many, because an arena uses few, which are close
+ * together.
+ */
 #define ROW		16UL
-/* As an arena's address: no mapping begins there. */
+/* An address of an arena without a mapping. */
 #define NO_PROGRAMS	ULONG_MAX
-/* An error, and no other task's end. */
+/* A failed allocation is an error, and does not invoke the OOM killer. */
 #define GFP_ARENA	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /* -- Views ---------------------------------------------------------------------- */
 
-/* Pages for tables that have 8 bytes for each of so many pages, wherever they begin. */
+/* The most pages of page tables for a mapping of @n pages at any address: 8 bytes each. */
 static unsigned long tables_of(unsigned long n)
 {
 	return DIV_ROUND_UP(n, PTRS_PER_PTE) + 1;
@@ -49,8 +52,8 @@ static unsigned long seen_by(const struct mapped *mapped)
 }
 
 /*
- * The kernel's tables for a program's view, and for the next one, which is made while it has
- * that: so it can be made whatever else the account has.
+ * Charged for the kernel's tables of a program's view, and of the next view, which is made while
+ * the program still has the current one: so making it cannot fail at the account's limit.
  */
 static unsigned long views_of(const struct mapped *mapped)
 {
@@ -111,7 +114,7 @@ static void view_put(struct mapped *mapped, struct view *view)
 	kfree(view);
 }
 
-/* With a reference for the arena; NULL: no memory. */
+/* Returns a view with a reference for the arena; NULL: out of memory. */
 static struct view *view_make(struct mapped *mapped)
 {
 	struct view *view = kzalloc(sizeof(*view), GFP_ARENA);
@@ -164,7 +167,7 @@ int mapped_see(struct mapped *mapped, struct view **view)
 static void forget(struct mapped *mapped, struct view *view)
 {
 	view_put(mapped, view);
-	/* No program's, only the arena's: the next program gets another. */
+	/* Only the arena has the view: the next program gets a new one. */
 	if (mapped->view && refcount_read(&mapped->view->refs) == 1) {
 		view_put(mapped, mapped->view);
 		mapped->view = NULL;
@@ -173,7 +176,7 @@ static void forget(struct mapped *mapped, struct view *view)
 
 /* -- Pages ---------------------------------------------------------------------- */
 
-/* False: there is no memory for page @i to be noted. */
+/* False: out of memory for the row of page @i. */
 static bool make_row(struct mapped *mapped, unsigned long i)
 {
 	struct page ***row = &mapped->rows[i / ROW];
@@ -183,7 +186,7 @@ static bool make_row(struct mapped *mapped, unsigned long i)
 	return *row;
 }
 
-/* Where there is a row for it. */
+/* The entry of page @i, whose row exists. */
 static void hold(struct mapped *mapped, unsigned long i, struct page *page)
 {
 	lockdep_assert_held(&mapped->lock);
@@ -191,7 +194,7 @@ static void hold(struct mapped *mapped, unsigned long i, struct page *page)
 	WRITE_ONCE(mapped->held, mapped->held + 1);
 }
 
-/* Charged; NULL: there is none. */
+/* Allocates a charged page; NULL: out of memory. */
 static struct page *get_page_for(struct mapped *mapped)
 {
 	struct page *page;
@@ -204,7 +207,7 @@ static struct page *get_page_for(struct mapped *mapped)
 	return page;
 }
 
-/* To @fresh, a page for each that is missing of @i .. @end. */
+/* Allocates to @fresh a page for each missing page of @i .. @end. */
 static int get_missing(struct mapped *mapped, unsigned long i, unsigned long end,
 		       struct list_head *fresh)
 {
@@ -236,7 +239,7 @@ static struct page *first_of(struct list_head *pages)
 	return page;
 }
 
-/* All of them or none: what has filled a control group up must not stay for nothing. */
+/* All pages or none: pages that are of no use must not fill up the control group. */
 static int use(struct mapped *mapped, unsigned long i, unsigned long end)
 {
 	int err;
@@ -312,8 +315,8 @@ static void drop(struct mapped *mapped)
 }
 
 /*
- * What an arena wants before it has a page, once: @rows and the process's tables are charged,
- * and two pages for the rest.  0 or -ENOMEM.
+ * Charges an arena, once, before its first page: @rows, the process's tables, and two pages for
+ * the rest. 0 or -ENOMEM.
  */
 static int furnish(struct mapped *mapped)
 {
@@ -336,9 +339,9 @@ static int furnish(struct mapped *mapped)
 	return -ENOMEM;
 }
 
-/* -- Of the process ------------------------------------------------------------- */
+/* -- Mappings of the process ------------------------------------------------------ */
 
-/* The page with number @i, to be seen by the process; NULL: it may not write there. */
+/* Page @i for the process; NULL: it may not write there. */
 static struct page *page_of(struct mapped *mapped, unsigned long i, bool writes)
 {
 	struct page *page = page_at(mapped, i);
@@ -357,7 +360,7 @@ static vm_fault_t insert(struct vm_fault *vmf, struct page *page)
 {
 	int err = page ? vm_insert_page(vmf->vma, vmf->address & PAGE_MASK, page) : -ENOMEM;
 
-	/* Another thread was quicker. */
+	/* Another thread was faster. */
 	return !err || err == -EBUSY ? VM_FAULT_NOPAGE : VM_FAULT_SIGBUS;
 }
 
@@ -375,7 +378,7 @@ static vm_fault_t mapped_fault(struct vm_fault *vmf)
 	return ret;
 }
 
-/* For a child; NULL: no memory, and it gets SIGBUS there. */
+/* An arena for a child; NULL: out of memory, and the child gets SIGBUS. */
 static struct mapped *make_child(const struct mapped *of)
 {
 	struct mapped *mapped = allocate(of->account, NO_PROGRAMS, of->n);
@@ -385,7 +388,10 @@ static struct mapped *make_child(const struct mapped *of)
 	return mapped;
 }
 
-/* Part of it, or one that has moved; or a child's, where what is there may have been copied. */
+/*
+ * Only a part of the arena is mapped, or the mapping has moved; or it is a child's, to which
+ * pages may have been copied.
+ */
 static void mapped_open(struct vm_area_struct *vma)
 {
 	struct mapped *mapped = vma->vm_private_data;
@@ -452,7 +458,7 @@ int mapped_mmap(struct vm_area_struct *vma)
 	mapped = make(vma->vm_start, vma_pages(vma));
 	if (IS_ERR(mapped))
 		return PTR_ERR(mapped);
-	/* VM_WIPEONFORK: see mapped_open(); the child gets no page either. */
+	/* VM_WIPEONFORK, see mapped_open(): the child gets no page either. */
 	compat_vm_flags_set(vma, VM_MIXEDMAP | VM_WIPEONFORK | VM_DONTEXPAND | VM_DONTDUMP);
 	compat_vm_flags_clear(vma, VM_MAYEXEC);
 	vma->vm_private_data = mapped;

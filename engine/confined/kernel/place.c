@@ -129,7 +129,7 @@ static int make_arena(struct engine_vm *vm, const struct engine_image *image)
 	return err;
 }
 
-/* So much of the stack has memory from the beginning; see machine_stack(). */
+/* Bytes of the stack that are allocated from the beginning; see machine_stack(). */
 #define STACK_FIRST	(4UL << 10)
 
 static unsigned long first_of_stack(const struct image_header *image)
@@ -215,7 +215,7 @@ int place_see(struct engine_vm *vm)
 	return err;
 }
 
-/* For the task's stack. */
+/* To be called on the task's stack. */
 struct part {
 	struct engine_vm *vm;
 	unsigned long offset, len;
@@ -252,7 +252,7 @@ int place_get_stack(struct engine_vm *vm)
 	return vm->stacks ? 0 : tell_memory(vm, "stack", -ENOMEM);
 }
 
-/* The last run may not have come to its end: its task may have ended in the middle. */
+/* The last run may be unfinished, because its task ended in the middle. */
 void place_put_stack(struct engine_vm *vm)
 {
 	if (vm->stack)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * See stacks.h.
+ * Implements stacks.h.
  *
- * A run pays for the stack that it needs and no run has left: the memory cgroup of the process,
- * and the account of its scripts.  So what is there is bounded, whatever sizes programs have.
+ * A run that finds no free stack allocates one, charged to the memory cgroup of the process, and
+ * to the account of its scripts. So the memory of stacks is bounded, whatever their sizes.
  */
 #include <linux/gfp.h>
 #include <linux/hash.h>
@@ -35,7 +35,7 @@ static void *allocate(struct stacks *stacks, size_t size)
 	return stack;
 }
 
-/* @stack, and what follows it. */
+/* Frees @stack, and the stacks linked after it. */
 static void release(struct stacks *stacks, struct stack *stack)
 {
 	struct stack *next;
@@ -93,7 +93,7 @@ void *stacks_take_slowly(struct stacks *stacks, struct stack *other, size_t size
 	stack = take_kept(stacks, size) ?: allocate(stacks, size);
 	if (stack)
 		return stack;
-	/* Of other sizes: of what has gone, or does not run. */
+	/* Stacks of other sizes: their programs have gone, or do not run. */
 	release_kept(stacks);
 	return allocate(stacks, size);
 }
@@ -109,7 +109,7 @@ static struct stacks *find(const struct mm_struct *mm)
 	return NULL;
 }
 
-/* The process's, or @fresh from now on. */
+/* Returns the stacks of the process; or lists and returns @fresh. */
 static struct stacks *find_or_add(struct stacks *fresh)
 {
 	struct stacks *stacks;
@@ -144,7 +144,7 @@ static void destroy(struct stacks *stacks)
 	kfree(stacks);
 }
 
-/* So that the first run does not fail. */
+/* Allocated now, so that the first run cannot fail. */
 static bool has_one(struct stacks *stacks, size_t size)
 {
 	void *stack = stacks_take(stacks, size);
@@ -188,7 +188,7 @@ static void unref(struct stacks *stacks)
 {
 	if (!refcount_dec_and_lock(&stacks->refs, &all_lock))
 		return;
-	__acquire(&all_lock);	/* as that has, which sparse does not see */
+	__acquire(&all_lock);	/* for sparse: refcount_dec_and_lock() has taken it */
 	hash_del(&stacks->node);
 	spin_unlock(&all_lock);
 	release_kept(stacks);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stacks that generated code runs on, where the task's is too small.  Only a run needs one,
- * so the programs of a process share as many as it has had runs at once since one of them
- * ended.
+ * Stacks of generated code that needs more than the task's stack. Only a run needs a stack, so
+ * the programs of a process share as many as it has had concurrent runs.
  */
 #ifndef CONFINED_STACKS_H
 #define CONFINED_STACKS_H
@@ -17,7 +16,7 @@ struct limits_account;
 struct mm_struct;
 
 /**
- * struct stack - while no run has it, at its lowest bytes
+ * struct stack - at the lowest bytes of a stack that no run uses
  */
 struct stack {
 	struct stack *next;
@@ -25,9 +24,9 @@ struct stack {
 };
 
 /**
- * struct stacks - a process's
- * @last: that was released, or NULL: it is taken without a lock
- * @free: the others
+ * struct stacks - the stacks of a process
+ * @last: the stack that was released last, or NULL; taken without a lock
+ * @free: the other free stacks
  */
 struct stacks {
 	struct stack *last;
@@ -42,16 +41,16 @@ struct stacks {
 };
 
 /*
- * The calling process's, with a stack of @size bytes for the first run; NULL: no memory.  The
- * caller's script keeps the address of its memory map from being another's.
+ * Gets the stacks of the calling process, with a stack of @size bytes for the first run; NULL:
+ * out of memory. The caller's script pins the memory map, so that no other gets its address.
  */
 struct stacks *stacks_get(size_t size);
-/* Its programs have no run any more. */
+/* Releases @stacks when a program has no run any more. */
 void stacks_put(struct stacks *stacks);
 /* Frees the calling process's stacks that no run has, all but the last; false: there were none. */
 bool stacks_free_idle(void);
 
-/* Stacks of @size bytes in place of @other, or NULL; NULL: no memory. */
+/* Gets stacks of @size bytes in place of @other, which may be NULL; NULL: out of memory. */
 void *stacks_take_slowly(struct stacks *stacks, struct stack *other, size_t size);
 void stacks_keep(struct stacks *stacks, struct stack *stack);
 
