@@ -209,7 +209,7 @@ EVERYONE_WALKS := $(foreach package,coreutils findutils,\
 .PHONY: bench-everyone bench-everyone-icount
 bench-everyone bench-everyone-icount: $(EVERYONE_WALKS) module cli lua-runtime \
 		$(BUILD)/libsyscript.so $(BUILD)/bench/everyone $(BUILD)/bench/scanner \
-		$(BUILD)/bench/frames $(BUILD)/bench/nsd
+		$(BUILD)/bench/frames $(BUILD)/memcached/memcached $(BUILD)/bench/nsd nsd
 bench-everyone:
 	bench/everyone.py -k $(KREL) -o $(BUILD)/bench/everyone.json $(BENCH_ARGS)
 

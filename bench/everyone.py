@@ -8,8 +8,7 @@ too small for the patch to pay, or just large enough; a scanner that reads 20,00
 running process: registering a script of 51 lines, the memory of a script that has been called, and
 requests of a queue, empty ones and open-read-close. Frames of devices in the user's own namespaces,
 compared with recvmmsg(2) and sendmmsg(2): a GET of 64 bytes, by a script and by memcached, and a
-query to NSD; these two parts only on request (make memcached nsd; make bench-everyone-icount
-BENCH_ARGS='--only servers nsd').
+query to NSD.
 """
 
 from __future__ import annotations
@@ -91,9 +90,8 @@ def main(argv: list[str]) -> int:
         print(json.dumps(here(int(argv[1]), argv[2:])))
         return 0
     parts = list(everyone_parts.PARTS)
-    usual = [name for name in parts if name not in ("servers", "nsd")]
     options = argparse.ArgumentParser(add_help=False)
-    options.add_argument("--only", nargs="+", choices=parts, default=usual, help="these parts")
+    options.add_argument("--only", nargs="+", choices=parts, default=parts, help="these parts")
     names = options.parse_known_args(argv)[0].only
     measurement = results.Measurement("everyone", 5, 2, partial(measure, names), show)
     return measurement.main(__doc__, argv, [options])
