@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import pwd
 import resource
 import shutil
 import subprocess
@@ -74,6 +75,8 @@ PARTS = {
     "some": "4,000 files",
     "build": "30,000 files by path",
 }
+# The confined engine finds Lua by SYSCRIPT_LUA_IMAGE where nothing is installed.
+PASSED = ("PATH", "SYSCRIPT_LUA_IMAGE")
 # For programs without a patch: the command, the same in each variant.
 UNPATCHED = {
     "rm": ["/bin/rm", "-r", "gone"],
@@ -131,10 +134,22 @@ def run(way: str, case: Case) -> dict[str, float]:
     return run_program(WALKS / way / case.command[0], case)
 
 
-def run_program(program: Path, case: Case, given: str = "") -> dict[str, float]:
+def account(user: str | None) -> dict[str, Any]:
+    """The options of subprocess.run() for this user."""
+    if not user:
+        return {}
+    found = pwd.getpwnam(user)
+    groups = os.getgrouplist(user, found.pw_gid)
+    return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": groups}
+
+
+def run_program(
+    program: Path, case: Case, given: str = "", user: str | None = None
+) -> dict[str, float]:
     """The cost of a process and its children, in us or in thousands of instructions."""
     environment = {"LD_LIBRARY_PATH": str(results.ROOT / "build"), "LC_ALL": "C"}
-    environment |= {"PATH": os.environ["PATH"], "CCACHE_DIR": str(Path("ccache").absolute())}
+    environment |= {"CCACHE_DIR": str(Path("ccache").absolute())}
+    environment |= {name: os.environ[name] for name in PASSED if name in os.environ}
     # The clock of an icount guest is years behind the headers' times: ccache would distrust the
     # headers, and preprocess instead.
     environment["CCACHE_SLOPPINESS"] = "include_file_mtime,include_file_ctime"
@@ -148,6 +163,7 @@ def run_program(program: Path, case: Case, given: str = "") -> dict[str, float]:
         input=given.encode(),
         stdout=subprocess.PIPE,
         check=True,
+        **account(user),
     )
     elapsed = time.monotonic() - began
     seen.setdefault(tuple(case.command), done.stdout)

@@ -58,7 +58,7 @@ class Step(NamedTuple):
 FIRST_SCRIPT = Step(
     "first script", "make cli && build/syscript run scripts/hello.lua 20 22", r"^42\s*$"
 )
-DEMO = Step("make demo", "make demo", r"^script, frames .* 0\.\d", 4)
+DEMO = Step("make demo", "make demo", r"^frames, confined .* 0\.\d", 4)
 TUTORIAL = Step(
     "tutorial", "bash -euo pipefail ../tutorial.sh", r"^The scripts save \d+ % of the", 0, 15
 )

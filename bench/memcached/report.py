@@ -20,10 +20,11 @@ NAMES = {
     "mmsg": "recvmmsg, sendmmsg",
     "io_uring": "io_uring",
     "syscript_interp": "script, interpreted",
-    "syscript": "script, compiled",
+    "syscript": "script, LuaJIT",
     "confined": "script, confined",
     "syscript_wait": "script that waits",
-    "frames": "script, frames",
+    "frames": "frames, LuaJIT",
+    "frames_confined": "frames, confined",
 }
 COLOURS = {
     "off": "#4c4c4c",
@@ -34,6 +35,7 @@ COLOURS = {
     "confined": "#7a9a3d",
     "syscript_wait": "#7a2e1f",
     "frames": "#8064a2",
+    "frames_confined": "#5f8a8b",
 }
 # Relative to the instructions with recvmmsg(2) and sendmmsg(2): upper bound, and target.
 FRAMES_GOAL = 0.68, 0.60

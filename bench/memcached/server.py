@@ -21,9 +21,9 @@ UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
 MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript", "syscript_wait", "confined")
 SCRIPTED = ("syscript", "syscript_interp", "syscript_wait", "confined")
 # Modes that combine one of memcached's with an engine for its script.
-ON_ENGINE = {"confined": ("syscript", "confined")}
-# With a Wire, as root only.
-FRAMES = "frames"
+ON_ENGINE = {"confined": ("syscript", "confined"), "frames_confined": ("frames", "confined")}
+# With a Wire only.
+FRAMES = ("frames", "frames_confined")
 # Prefix of the patch's messages; and its message if a script is not in the kernel.
 SAYS = "udp_batch: "
 SAYS_USER = "udp_batch: the script runs in this process"
@@ -32,8 +32,10 @@ START, STOP = 60, 20
 WORKER = "mc-worker"
 # In a script descriptor's fdinfo.
 SCRIPT_CALLS = r"syscript-syscalls:\t(\d+)"
-# In a guest: a user in the module's group.
-ACCOUNT = "member"
+# In a guest: a user of the group that may use LuaJIT in the kernel, and a user who is not in it.
+MEMBER, OUTSIDER = "member", "outsider"
+# Capabilities to open a packet socket, with a Wire.
+WITH_PACKETS = ["--inh-caps=+net_raw", "--ambient-caps=+net_raw"]
 # Runs a command under a container's seccomp filter.
 UNDER_SECCOMP = [sys.executable, str(ROOT / "tests" / "seccomp.py"), "container"]
 
@@ -43,11 +45,12 @@ class Wire:
 
     NAME, HOST = "bench", "10.88.0.2"
 
-    def __init__(self, port: int) -> None:
-        """A UDP port that the stack there does not see."""
-        self.port = port
+    def __init__(self, *ports: int) -> None:
+        """UDP ports that the stack there does not see."""
+        self.port = ports[0]
         addresses = ["--address", f"{self.HOST}/24", "--outside", "10.88.0.1/24"]
-        self.net("setup", *addresses, "--port", str(port), self.NAME)
+        bypassing = [word for port in ports for word in ("--port", str(port))]
+        self.net("setup", *addresses, *bypassing, self.NAME)
 
     def __enter__(self) -> Wire:
         return self
@@ -66,11 +69,11 @@ class ServerError(Exception):
     """A memcached that does not work as started."""
 
 
-def as_ordinary_user(command: list[str], account: str) -> list[str]:
+def as_ordinary_user(command: list[str], account: str, packets: bool) -> list[str]:
     """The command run as an ordinary user: in a guest, root starts it."""
     if "SYSCRIPT_GUEST" in os.environ and os.getuid() == 0:
         options = [f"--reuid={account}", f"--regid={account}", "--init-groups"]
-        return ["setpriv", *options, "--", *command]
+        return ["setpriv", *options, *(WITH_PACKETS if packets else []), "--", *command]
     return command if os.getuid() else [*command, "-u", "root"]
 
 
@@ -85,7 +88,7 @@ class Server:
         cpu: int | None = None,
         options: tuple[str, ...] = (),
         batch: int = 16,
-        account: str = ACCOUNT,
+        account: str = "",
         seccomp: bool = False,
         wire: Wire | None = None,
         hold: int = 0,
@@ -100,12 +103,12 @@ class Server:
         if mode != "off":
             command += ["-o", f"udp_batch={way},udp_batch_size={batch}"]
         command = [*UNDER_SECCOMP, *command] if seccomp else command
-        if mode == FRAMES:
+        if mode in FRAMES:
             command += ["-o", f"udp_batch_device=frames0,udp_batch_hold={hold}"]
+        account = account or (OUTSIDER if engine else MEMBER)
+        command = as_ordinary_user(command, account, mode in FRAMES)
         if wire:
-            command = ["ip", "netns", "exec", wire.NAME, *command, "-u", "root"]
-        else:
-            command = as_ordinary_user(command, account)
+            command = ["ip", "netns", "exec", wire.NAME, *command]
         pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(

@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "memcached"))
 
-from server import FRAMES, SAYS_USER, SCRIPTED, UDPLOAD, Server, Wire, free_port  # noqa: E402
+from server import SAYS_USER, SCRIPTED, UDPLOAD, Server, Wire, free_port  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -86,7 +86,7 @@ def wire() -> Iterator[Wire]:
 def frames(request: pytest.FixtureRequest, wire: Wire) -> Iterator[Server]:
     """On all addresses of both families, with this many workers."""
     options = ("-l", "::", "-t", request.param)
-    with Server(FRAMES, port=wire.port, wire=wire, options=options) as server:
+    with Server("frames", port=wire.port, wire=wire, options=options) as server:
         with socket.create_connection((server.host, server.port)) as conn:
             for key in KEYS:
                 conn.sendall(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(VALUE), VALUE))
