@@ -24,6 +24,9 @@ NSD = ROOT / "build" / "nsd"
 ENABLED = Path("/sys/module/syscript/parameters/enabled")
 PATIENCE = 60.0
 QUIET = 1.0  # every expected datagram arrives earlier
+# NSD discards further queries that are errors in the same second of the clock.
+ERRORS_MAX = 100
+FORMERR, NOTIMP = 1, 4
 WAYS = {"plain": 0, "frames": 1}  # with the network that each is in
 TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "TXT": 16, "AAAA": 28, "AXFR": 252, "ANY": 255}
 NAMES = ["", "ns", "host", "alias", "big", "none", "a.wild", "sub.deep", "empty"]
@@ -244,6 +247,23 @@ def both(nets: None, tmp_path: Path) -> Iterator[list[Server]]:
         server.stop()
 
 
+class Pace:
+    """Waits for the next second before NSD has got too many errors."""
+
+    def __init__(self) -> None:
+        self.second, self.errors = 0, 0
+
+    def keep(self, reply: bytes) -> None:
+        if not reply or reply[3] & 15 not in (FORMERR, NOTIMP):
+            return
+        now = time.time()
+        if int(now) != self.second:
+            self.second, self.errors = int(now), 0
+        self.errors += 1
+        if self.errors >= ERRORS_MAX - 10:
+            time.sleep(self.second + 1 - now)
+
+
 def lost_since(before: dict[str, int], server: Server) -> dict[str, int]:
     now = server.dropped()
     return {name: now[name] - n for name, n in before.items() if now[name] != n}
@@ -259,17 +279,38 @@ def test_same_replies(both: list[Server], family: int) -> None:
     plain, frames = both
     by_sockets, dropped = frames.by_sockets(), frames.dropped()
     asked = answered = 0
+    pace = Pace()
     for message in messages():
         reply = plain.ask(message, family, 0.1)
         other = frames.ask(message, family, PATIENCE if reply else 0.1)
         # On a busy machine the silence may have been a timeout: ask again.
         reply = reply if reply or not other else plain.ask(message, family, PATIENCE)
         assert other == reply, (message, lost_since(dropped, frames))
+        pace.keep(reply)
         asked += 1
         answered += bool(reply)
     assert asked > answered > asked // 2
     assert frames.by_sockets() == by_sockets
     assert lost_since(dropped, frames) == {}
+
+
+def test_errors_are_limited(both: list[Server]) -> None:
+    """Both answer a hundred broken queries of a burst in each second, and discard the others."""
+    broken = query("host", 1)[:20]
+    for server in both:
+        assert server.ask(broken, patience=PATIENCE)[3] & 15 == FORMERR
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.connect((f"10.88.{server.number}.2", 53))
+            sock.settimeout(QUIET)
+            began, got = time.time(), 0
+            for _ in range(4 * ERRORS_MAX):
+                sock.send(broken)
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    sock.recv(512)
+                    got += 1
+            seconds = int(time.time()) - int(began) + 1
+        assert ERRORS_MAX <= got <= (ERRORS_MAX + 1) * seconds
 
 
 def test_standard_descriptors(nets: None, tmp_path: Path) -> None:
