@@ -203,6 +203,7 @@ deps: $(BUILD)/config.mk
 ##test-nsd       both give the same replies, in a guest; test-nsd-suite: NSD's own tests, TPKG=DIRECTORY
 ##walks          Debian's du, ls, chmod, chown, find, rsync and ninja, plain and patched
 ##test-walks     compare patched with plain; test-walks-guest: with scripts in the kernel
+##test-filesystems the same on file systems of every kind, with their gains; FILE_SYSTEMS='xfs proc'
 ##test-walks-suites the programs' own tests, plain and patched (long)
 ##bench-programs-icount plain and patched, in instructions; bench-programs: in time
 ##bench-udpload  what the load generator of bench-memcached can do, on this machine

@@ -46,7 +46,7 @@ WALKS := $(BUILD)/walks
 WALK_PACKAGES := coreutils:fts:xz findutils:fts:xz ninja-build:ninja:gz rsync:rsync:gz
 WALK_NAMES := $(foreach package,$(WALK_PACKAGES),$(firstword $(subst :, ,$(package))))
 
-.PHONY: walks test-walks test-walks-guest test-walks-suites
+.PHONY: walks test-walks test-walks-guest test-filesystems test-walks-suites
 walks: $(WALK_NAMES:%=$(WALKS)/%-plain.done) $(WALK_NAMES:%=$(WALKS)/%-ahead.done)
 
 # For a package: its folder, its compression, and a variant; its sources, the library's headers, and
@@ -86,6 +86,12 @@ test-walks: walks $(BUILD)/libsyscript.so
 test-walks-guest: walks $(BUILD)/libsyscript.so module
 	vm/guest -m -k $(KREL) -- $(PYTEST) -o tmp_path_retention_policy=failed -k "not missing" \
 		$(WALK_TESTS) $(PYTEST_ARGS)
+
+# On file systems of every kind, and what they gain there.
+test-filesystems: walks $(BUILD)/libsyscript.so $(BUILD)/tests/vm/dircheck module
+	$(Q)tools/deps filesystems
+	vm/guest -m -k $(KREL) --icount --memory 2G --timeout 600 -- \
+		tests/apps/filesystems.py $(FILE_SYSTEMS)
 
 # The programs' own tests of the patched parts, without and with the patches.
 test-walks-suites: walks $(BUILD)/libsyscript.so

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import fuse_dirs
 import pytest
+from file_systems import MADE, load, mounted, on_image, overlay, run, tmpfs
 from runner import SLOWDOWN, account
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
@@ -29,10 +30,6 @@ DEATH = 60 * SLOWDOWN
 KERNEL = {"SYSCRIPT_BACKEND": "kernel"}
 
 
-def run(*command: str | Path) -> None:
-    subprocess.run(command, check=True)
-
-
 def dircheck(*arguments: str | Path, member: bool = False, env: dict[str, str] = KERNEL) -> str:
     command = [str(word) for word in (DIRCHECK, *arguments)]
     options = account("member" if member else "root")
@@ -43,91 +40,33 @@ def dircheck(*arguments: str | Path, member: bool = False, env: dict[str, str] =
     return done.stdout
 
 
-def load(*modules: str) -> None:
-    """Modules that this kernel does not have built in; their names include the file system's."""
-    known = Path("/proc/filesystems").read_text().split()
-    for module in modules:
-        if module not in known and not Path("/sys/module", module).exists():
-            run("modprobe", module)
+def ext4(at: Path) -> AbstractContextManager[Path]:
+    return on_image("ext4", "400M", "mkfs.ext4", "-q", "-N", str(2 * MANY))(at)
 
 
 @contextmanager
-def mounted(kind: str, at: Path, source: str | Path = "none", options: str = "") -> Iterator[Path]:
-    at.mkdir(parents=True, exist_ok=True)
-    run("mount", "-t", kind, *(["-o", options] if options else []), source, at)
-    try:
-        yield at
-    finally:
-        run("umount", at)
-
-
-@contextmanager
-def tmpfs(at: Path) -> Iterator[Path]:
-    with mounted("tmpfs", at, options="mode=777") as path:
-        yield path
-
-
-@contextmanager
-def image(at: Path, size: str, *options: str) -> Iterator[Path]:
-    """A file with an ext4 image."""
-    path = at.with_suffix(".image")
-    run("truncate", "-s", size, path)
-    run("mkfs.ext4", "-q", *options, path)
-    yield path
-    path.unlink()
-
-
-@contextmanager
-def ext4(at: Path) -> Iterator[Path]:
-    load("loop", "ext4")
-    with (
-        image(at, "400M", "-N", str(2 * MANY)) as device,
-        mounted("ext4", at, device, "loop") as path,
-    ):
-        path.chmod(0o777)
-        yield path
-
-
-@contextmanager
-def fuse(at: Path) -> Iterator[Path]:
-    """The server decides, and the kernel asks it again whether a name is still valid."""
-    load("fuse")
-    at.mkdir()
-    with image(at, "64M", "-O", "^has_journal") as device:
-        run("fuse2fs", "-o", "allow_other,default_permissions", device, at)
-        try:
-            at.chmod(0o777)
-            yield at
-        finally:
-            run("umount", at)
-
-
-@contextmanager
-def overlay(at: Path) -> Iterator[Path]:
+def layers(at: Path) -> Iterator[Path]:
     """Entries of both layers, entries of one only, and deleted ones."""
-    load("overlay")
-    with tmpfs(at.with_suffix(".layers")) as layers:
-        lower, upper, work = (layers / name for name in ("lower", "upper", "work"))
-        for layer in (lower, upper, work):
-            layer.mkdir()
+
+    def fill_lower(lower: Path) -> None:
         fill(lower, SOME)
         (lower / "dir").mkdir()
-        with mounted("overlay", at, options=f"lowerdir={lower},upperdir={upper},workdir={work}"):
-            for i in range(0, SOME, 3):
-                (at / f"file-{i}").unlink()
-            for i in range(1, SOME, 3):
-                (at / f"file-{i}").write_text("changed")
-            (at / "new").mkdir()
-            (at / "dir" / "new").touch()
-            at.chmod(0o777)
-            yield at
+
+    with overlay(at, fill_lower):
+        for i in range(0, SOME, 3):
+            (at / f"file-{i}").unlink()
+        for i in range(1, SOME, 3):
+            (at / f"file-{i}").write_text("changed")
+        (at / "new").mkdir()
+        (at / "dir" / "new").touch()
+        yield at
 
 
 FILE_SYSTEMS: dict[str, Callable] = {
     "tmpfs": tmpfs,
     "ext4": ext4,
-    "overlay": overlay,
-    "fuse": fuse,
+    "overlay": layers,
+    "fuse": MADE["fuse-ext4"],
 }
 
 

@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""du, find, ls, chmod and rsync that read ahead, on many file systems.
+
+In a guest, as root: on each one a tree with all that is odd, which each command has to show
+byte for byte as the plain program does; the same by syscript_readdirplus() and fstatat(2); and
+a tree of many files, on which both programs are measured: instructions, where the guest counts
+them (--icount).  Those of a server in the guest count, those of the host's for 9p do not.
+
+usage: filesystems.py [NAME...]     those of tests/file_systems.py; without, all
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, suppress
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "apps")]
+
+import file_systems  # noqa: E402
+from file_systems import MADE, OWN, READ_ONLY, ROOT  # noqa: E402
+from walks import AHEAD, WALKS, run  # noqa: E402
+
+DIRCHECK = ROOT / "build" / "tests" / "vm" / "dircheck"
+USER = 1000
+# The library is loaded for directories that are large enough.
+DIRECTORIES, FILES = 2, 1000
+# What others change meanwhile is the same at last.
+TRIES = 6
+PRINTF = "%p %s %b %m %n %i %U %G %T@ %C@ %y %l\\n"
+
+READING = [
+    ("du", "-a", "."),
+    ("du", "-axb", "."),
+    ("du", "--inodes", "-S", "."),
+    ("du", "-aL", "--time", "."),
+    ("find", ".", "-size", "-9", "-printf", PRINTF),
+    ("find", ".", "-newer", "begin", "-ls"),
+    ("find", "-L", ".", "-size", "+0"),
+    ("find", ".", "-depth", "-links", "+1", "-print0"),
+    ("ls", "-laRis", "."),
+    ("ls", "-lLR", "--time-style=full-iso", "."),
+    ("ls", "-URlZ", "."),
+    ("rsync", "-r", "--list-only", "-X", "-A", "./"),
+    ("rsync", "-ainHD", "--no-motd", "./", "empty/"),
+]
+CHANGING = [
+    ("chmod", "-Rv", "u-w", "."),
+    ("chmod", "-Rv", "u+w", "."),
+    ("chmod", "-Rc", "a+r,g-x", "."),
+    ("chmod", "-Rc", "g+x", "."),
+]
+MEASURED = {
+    "du": ["du", "-s", "many"],
+    "find": ["find", "many", "-newer", "begin", "-size", "+3"],
+    "ls": ["ls", "-lR", "many"],
+    "chmod": ["chmod", "-R", "u+w", "many"],
+    "rsync": ["rsync", "-ain", "many/", "empty/"],
+}
+
+
+# -- Trees -------------------------------------------------------------------------------------
+
+NAMES = [
+    b"a b", b" ", b"-rf", b"--", b"*", b"\\", b"'\"", b"line\nfeed", b"tab\t", b"\x01\x7f",
+    b"\xff\xfe", "größe 変数".encode(), b"...", b"..x", b".hidden", b"x" * 255, b"y" * 254,
+    "é".encode() * 127, b"NUL", b"con.txt", b"trailing.", b"CASE", b"case",
+]  # fmt: skip
+
+
+@contextmanager
+def where_possible() -> Iterator[None]:
+    """What a file system has not, or has no name for, is left out."""
+    with suppress(OSError, ValueError):
+        yield
+
+
+def make_odd(top: Path) -> None:
+    (top / "begin").touch()
+    (top / "empty").mkdir()
+    names = top / "names"
+    names.mkdir()
+    for n, name in enumerate(NAMES):
+        with where_possible():
+            Path(os.fsdecode(bytes(names) + b"/" + name)).write_bytes(b"x" * (n * 777))
+    kinds = top / "kinds"
+    kinds.mkdir()
+    make_kinds(kinds)
+    below = top / "deep"
+    below.mkdir()
+    for level in range(30):
+        (below / f"file {level}").write_text("text")
+        below = below / f"level {level}"
+        below.mkdir()
+    # Of several blocks, with holes where others were.
+    large = top / "large"
+    large.mkdir()
+    for n in range(700):
+        (large / f"{n:04} {'x' * (n % 90)}").touch()
+    for n in range(0, 700, 3):
+        (large / f"{n:04} {'x' * (n % 90)}").unlink()
+    (large / "sub").mkdir()
+    (large / "sub" / "file").write_bytes(b"x" * 5000)
+
+
+def make_kinds(at: Path) -> None:
+    file = at / "file"
+    file.write_bytes(b"x" * 100)
+    for name, to in {
+        "link": "file",
+        "dangling": "nowhere",
+        "loop": "loop",
+        "up": "..",
+        "long": "n" * 1000,
+    }.items():
+        with where_possible():
+            (at / name).symlink_to(to)
+    with where_possible():
+        (at / "second name").hardlink_to(file)
+    with where_possible():
+        (at.parent / "third name").hardlink_to(file)
+    with where_possible():
+        os.mkfifo(at / "fifo")
+    for name, kind, device in (
+        ("null", stat.S_IFCHR, (1, 3)),
+        ("disk", stat.S_IFBLK, (300, 70000)),
+    ):
+        with where_possible():
+            os.mknod(at / name, kind | 0o640, os.makedev(*device))
+    with where_possible(), socket.socket(socket.AF_UNIX) as sock, chdir(at):
+        sock.bind("socket")
+    with where_possible(), (at / "sparse").open("wb") as sparse:
+        sparse.truncate(3 << 30)
+    for mode in (0, 0o111, 0o444, 0o4755, 0o2755, 0o7777):
+        with where_possible():
+            (at / f"mode {mode:o}").write_text("x")
+            (at / f"mode {mode:o}").chmod(mode)
+    for name, seconds in {"old": -(10**9), "first": 0, "late": 2**32 + 5, "odd": 1}.items():
+        with where_possible():
+            (at / name).touch()
+            os.utime(at / name, ns=(seconds * 10**9 + 123456789,) * 2)
+    for name, owner in {"another's": 1234, "large id": 3_000_000_000}.items():
+        with where_possible():
+            (at / name).touch()
+            os.chown(at / name, owner, owner)
+    with where_possible():
+        (at / "attributes").touch()
+        os.setxattr(at / "attributes", "user.name", b"value" * 100)
+    with where_possible():
+        (at / "list").touch()
+        subprocess.run(["setfacl", "-m", "u:7:rw", at / "list"], capture_output=True, check=False)
+    for name, mode in {"closed": 0, "no search": 0o644, "no read": 0o311, "sticky": 0o1777}.items():
+        with where_possible():
+            (at / name).mkdir()
+            (at / name / "inside").write_text("x")
+            (at / name).chmod(mode)
+
+
+def make_many(top: Path) -> None:
+    for number in range(DIRECTORIES):
+        place = top / "many" / f"{number}"
+        place.mkdir(parents=True)
+        for n in range(FILES):
+            (place / f"file{n}").write_bytes(b"x" * (n % 50))
+
+
+def make(top: Path) -> None:
+    for name in ("odd", "empty"):
+        (top / name).mkdir()
+    (top / "begin").touch()
+    make_odd(top / "odd")
+    make_many(top)
+
+
+# -- The same ----------------------------------------------------------------------------------
+
+faults: list[str] = []
+
+
+def fault(text: str) -> None:
+    faults.append(text)
+    print(text, file=sys.stderr, flush=True)
+
+
+def as_others_see(way: str, command: tuple[str, ...], top: Path, user: int) -> tuple:
+    """Status, output and errors."""
+    name, *args = command
+    done = subprocess.run(
+        [name, *args],
+        executable=WALKS / way / name,
+        cwd=top,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | {"LC_ALL": "C"} | (AHEAD if way == "ahead" else {}),
+        capture_output=True,
+        user=user,
+        group=user,
+        extra_groups=[],
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def first_difference(plain: tuple, ahead: tuple) -> str:
+    if plain[0] != ahead[0]:
+        return f"status {plain[0]}, {ahead[0]}: {ahead[2][-300:]!r}"
+    for one, other in zip(plain[1:], ahead[1:], strict=True):
+        lines, others = one.splitlines(), other.splitlines()
+        for a, b in zip([*lines, b"(end)"], [*others, b"(end)"], strict=False):
+            if a != b:
+                return f"{a[:200]!r}, {b[:200]!r}"
+    return "nothing"
+
+
+def compare(name: str, command: tuple[str, ...], top: Path, user: int) -> None:
+    """By turns, until one says what the one before it said."""
+    seen = {}
+    for n in range(TRIES):
+        way = ("plain", "ahead")[n % 2]
+        found = as_others_see(way, command, top, user)
+        if found in seen.values() and seen.get(way) != found:
+            return
+        seen[way] = found
+    what = first_difference(seen["plain"], seen["ahead"])
+    fault(f"{name}: as {user}: {' '.join(command)}: {what}")
+
+
+def compare_changes(name: str, top: Path) -> None:
+    """What both have changed, from the same state on."""
+    found = {}
+    for way in ("plain", "plain", "ahead"):
+        found[way] = [as_others_see(way, command, top, 0) for command in CHANGING]
+    for command, plain, ahead in zip(CHANGING, found["plain"], found["ahead"], strict=True):
+        if plain != ahead:
+            what = first_difference(plain, ahead)
+            fault(f"{name}: {' '.join(command)}: {what}")
+
+
+def check_batches(name: str, top: Path, changes: bool) -> None:
+    """Entry by entry, by the library."""
+    where = [top, *(path for path in sorted(top.iterdir()) if path.is_dir() and path.name != "fd")]
+    for path in where[:10]:
+        done = subprocess.run(
+            [DIRCHECK, "changing" if changes else "stable", path],
+            env={"SYSCRIPT_BACKEND": "kernel", **os.environ},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            fault(f"{name}: {path}: {done.stderr.strip()[-300:]}")
+
+
+def check(name: str, top: Path, writable: bool) -> None:
+    for command in READING:
+        compare(name, command, top, 0)
+    for command in READING[:: len(READING) // 4]:
+        compare(name, command, top, USER)
+    if writable:
+        compare_changes(name, top)
+    check_batches(name, top, changes=name in OWN)
+
+
+# -- What they cost ----------------------------------------------------------------------------
+
+
+def others_time() -> float:
+    """In s: of all but this process, threads of the kernel too, which serve files."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/task/[0-9]*/schedstat"):
+        if path.parts[2] != str(os.getpid()):
+            with suppress(OSError):
+                total += int(path.read_text().split()[0])
+    return total / 1e9
+
+
+def cpu_time(served: bool) -> float:
+    """In s: of processes that have ended, and of those that serve them."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime + (others_time() if served else 0)
+
+
+def cost(way: str, command: list[str], top: Path, served: bool) -> float:
+    """In us, or thousands of instructions: of the second time."""
+    for _ in range(2):
+        began = cpu_time(served)
+        subprocess.run(
+            command,
+            executable=WALKS / way / command[0],
+            cwd=top,
+            env=os.environ | {"LC_ALL": "C", "LD_LIBRARY_PATH": str(ROOT / "build")},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        took = (cpu_time(served) - began) * 1e6
+    return took
+
+
+def measure(name: str, top: Path, commands: dict[str, list[str]], files: int) -> None:
+    served = name.startswith("fuse")
+    row = [f"{name:14}"]
+    for command in MEASURED:
+        if command not in commands:
+            row.append(f"{'':14}")
+            continue
+        plain, ahead = (cost(way, commands[command], top, served) for way in ("plain", "ahead"))
+        row.append(f"{plain / files:8.2f} {ahead / plain:5.2f}")
+    print("  ".join(row), flush=True)
+
+
+def measure_made(name: str, top: Path, writable: bool) -> None:
+    commands = {n: c for n, c in MEASURED.items() if writable or n != "chmod"}
+    measure(name, top, commands, DIRECTORIES * FILES)
+
+
+def measure_own(name: str, top: Path) -> None:
+    files = len(run("plain", "find", ".", cwd=top)[1].splitlines())
+    commands = {"du": ["du", "-s", "."], "find": ["find", ".", "-size", "+3"]}
+    measure(name, top, commands | {"ls": ["ls", "-lR", "."]}, files)
+
+
+# -- All of them -------------------------------------------------------------------------------
+
+
+def do_made(name: str, place: Path) -> None:
+    with MADE[name](place) as top:
+        make(top)
+        check(name, top / "odd", writable=True)
+        measure_made(name, top, writable=True)
+
+
+def do_overlay(name: str, place: Path) -> None:
+    """Entries of both layers, of one only, deleted ones."""
+    with file_systems.overlay(place, make) as top:
+        for path in sorted((top / "odd" / "large").iterdir())[::3]:
+            path.unlink() if path.is_file() else None
+        for path in sorted((top / "odd" / "large").iterdir())[::4]:
+            path.write_text("changed") if path.is_file() else None
+        (top / "odd" / "kinds" / "new").mkdir()
+        check(name, top / "odd", writable=True)
+        measure_made(name, top, writable=True)
+
+
+def do_read_only(name: str, place: Path) -> None:
+    with file_systems.tmpfs(place.with_suffix(".tree")) as tree:
+        make(tree)
+        if name == "erofs":  # mkfs.erofs 1.5 cannot open it
+            (tree / "odd" / "names" / ("x" * 255)).unlink()
+        with READ_ONLY[name](place, tree) as top:
+            check(name, top / "odd", writable=False)
+            measure_made(name, top, writable=False)
+
+
+def do_own(name: str, _: Path) -> None:
+    with file_systems.own(name) as top:
+        check(name, top, writable=False)
+        measure_own(name, top)
+
+
+def how(name: str) -> Callable[[str, Path], None]:
+    if name == "overlay":
+        return do_overlay
+    if name in MADE:
+        return do_made
+    return do_read_only if name in READ_ONLY else do_own
+
+
+def main(argv: list[str]) -> int:
+    names = argv or [*MADE, *READ_ONLY, *OWN]
+    print("of each file by the plain program, and the patched one's part of that")
+    print("  ".join([f"{'':14}", *(f"{command:>14}" for command in MEASURED)]))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        Path(directory).chmod(0o755)
+        for number, name in enumerate(names):
+            try:
+                how(name)(name, Path(directory, f"{number}"))
+            except (OSError, subprocess.SubprocessError) as error:
+                fault(f"{name}: {error}")
+    print(f"{len(names)} file systems, {len(faults)} differences")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
