@@ -17,17 +17,20 @@ from runner import COMMAND, HANG, account
 from test_programs import BALANCE, PRELUDE, in_own_namespace
 
 CHECKS = """
-def question(name, port=53):
+def wire(name):
+    return b"".join(bytes([len(x)]) + x.encode() for x in name.split(".")) + b"\\0"
+
+def question(name, questions=1, end=b"\\0\\1\\0\\1", port=53):
     "An error of a DNS question, or whether it arrives."
-    labels = b"".join(bytes([len(x)]) + x.encode() for x in name.split("."))
+    name = name if isinstance(name, bytes) else wire(name)
     with socket.socket(*UDP) as to, socket.socket(*UDP) as s:
         to.bind(("127.0.0.1", port))
         to.settimeout(0.3)
         s.connect(("127.0.0.1", port))
         try:
-            header = bytes([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-            s.send(header + labels + bytes([0, 0, 1, 0, 1]))
-            return len(to.recv(200)) > 12
+            header = bytes([0, 7, 1, 0, 0, questions, 0, 0, 0, 0, 0, 0])
+            s.send(header + name + end)
+            return len(to.recv(600)) > 12
         except OSError as error:
             return type(error).__name__
 
@@ -54,11 +57,21 @@ def sources():
 
 def dns():
     long = ".".join(["a" * 40] * 5)
-    names = [f"{long}.example.org", "notexample.net"]
-    refuses = ["example.net", "www.EXAMPLE.net", f"{long}.example.net"]
-    got = [question(name) for name in names + refuses] + [connects(53, 0.3)]
+    let = [f"{long}.example.org", "notexample.net", "example.net.org", "xample.net", "net",
+           "0." * 32 + "ip6.arpa", "example.net" + "x" * 10, "", wire("example") + wire("net")]
+    refuse = ["example.net", "www.EXAMPLE.net", "eXaMpLe.NeT", f"{long}.example.net",
+              "a." * 20 + "example.net", "a." * 121 + "example.net", "x" * 63 + ".example.net"]
+    # No name, or longer than one may be; a pointer, a label of an unknown kind, at both ends.
+    broken = [".".join(["a" * 63] * 4), wire("www.example")[:-1] + b"\\xc0\\x0c", b"\\xc0\\x0c",
+              b"\\x40a\\0", b"\\x80" + wire("example.net"), wire("example.net")[:-1]]
+    counts = [question("example.org", n) for n in (0, 2, 255)]
+    ends = [question(b"", 1, b""), question(wire("example.org")[:-1], 1, b"")]
     refused = ("PermissionError", "ConnectionRefusedError")
-    return got[:2] == [True, True] and all(x in refused for x in got[2:5]) and not got[5] or got
+    seen = [question(name) for name in let] + [question(name, end=b"") for name in let]
+    got = [question(name) for name in refuse + broken] + counts + ends
+    tcp = connects(53, 0.3)
+    return (all(x is True for x in seen) and all(x in refused for x in got) and not tcp
+            or [seen, got, tcp])
 
 def knocks():
     shut = connects(2200, 0.3)
