@@ -73,13 +73,25 @@ static void load_value(struct compiler *c, u32 rk)
 	emit_constant(c->e, 5, k.tag);
 }
 
-/* Goes to @slow if the table in r1 is black, so that the collector must be told of the value. */
+/*
+ * Goes to @slow if the collector must be told of the value: the table in r1 is black, and the
+ * value is an object.  Where a script makes garbage, tables are black most of the time.
+ */
 static void check_barrier(struct compiler *c, u32 rk, u32 slow)
 {
+	u32 done;
+
 	if (!(types_of_value(c, rk) & ~(T_NUMBERS | T_NIL | T_BOOLEAN)))
 		return;
 	emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
-	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK, slow);
+	if (rk & RK_K)
+		return emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK, slow);
+	done = emit_label(c->e);
+	emit_alu_imm(c->e, INSN_AND, 0, OBJECT_BLACK);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, done);
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, rk));
+	emit_branch_imm(c->e, INSN_JGE, 0, TAG_STRING, slow);
+	emit_land(c->e, done);
 }
 
 /* -- Fields ------------------------------------------------------------------- */
@@ -376,13 +388,14 @@ static void get_by_text(struct compiler *c, u32 i, u32 slow)
 	take_value(c, a_of(i));
 }
 
-/* R(a)[R(b)] = RK(c), with a string key.  The slow path stores to tables watched, or black. */
+/* R(a)[R(b)] = RK(c), with a string key.  The slow path stores to watched tables. */
 static void set_by_text(struct compiler *c, u32 i, u32 slow)
 {
 	find_by_text(c, a_of(i), b_of(i), slow);
 	load_object(c, 1, a_of(i));
 	emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
-	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK | OBJECT_WATCHED, slow);
+	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_WATCHED, slow);
+	check_barrier(c, c_of(i), slow);
 	load_value(c, c_of(i));
 	emit_store(c->e, INSN_DW, 3, 0, 4);
 	emit_store(c->e, INSN_W, 3, VALUE_TAG, 5);
