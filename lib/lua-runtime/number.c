@@ -289,6 +289,43 @@ static void decimal_of(struct decimal *n, unsigned long bits)
 	}
 }
 
+static const unsigned long power_of_5[] = {
+	1UL, 5UL, 25UL, 125UL, 625UL, 3125UL, 15625UL, 78125UL, 390625UL, 1953125UL, 9765625UL,
+	48828125UL, 244140625UL, 1220703125UL, 6103515625UL, 30517578125UL, 152587890625UL,
+	762939453125UL, 3814697265625UL, 19073486328125UL, 95367431640625UL, 476837158203125UL,
+	2384185791015625UL, 11920928955078125UL, 59604644775390625UL, 298023223876953125UL,
+	1490116119384765625UL, 7450580596923828125UL,
+};
+
+/*
+ * Multiplies a positive double by 10^@scale, exactly, and rounds it down and to the nearest
+ * integer, of two to the even one.  False where that takes more than a word, or @scale is too
+ * large or negative: decimal_of() does all.
+ */
+static bool num_scaled(unsigned long bits, int scale, unsigned long *down, unsigned long *nearest)
+{
+	/* The double is an integer of 53 bits, by 2^@shift; 10^@scale is 5^@scale, by 2^@scale. */
+	int shift = 1075 - EXPONENT(bits) - scale;
+	unsigned long rest, below = 0;
+	struct uint128 product;
+
+	if (!EXPONENT(bits) || scale < 0 || scale > 27 || shift <= 0 || shift >= 128)
+		return false;
+	product = softfloat_mul64To128(FRACTION(bits) | 1UL << 52, power_of_5[scale]);
+	if (shift > 64) {
+		below = product.v0 << (128 - shift);
+		product.v0 = product.v64 << (128 - shift) | product.v0 >> (shift - 64);
+		product.v64 >>= shift - 64;
+		shift = 64;
+	}
+	if (shift < 64 && product.v64 >> shift)
+		return false;
+	*down = shift < 64 ? product.v64 << (64 - shift) | product.v0 >> shift : product.v64;
+	rest = shift < 64 ? product.v0 << (64 - shift) : product.v0;
+	*nearest = *down + (rest > MINUS || (rest == MINUS && (below || *down & 1)));
+	return *down < MINUS;
+}
+
 static int num_digits(unsigned long bits, char *digits, int *n)
 {
 	struct decimal decimal;
@@ -474,6 +511,27 @@ static bool parse_short(const struct numeral *numeral, long *v)
 	return true;
 }
 
+/*
+ * The double that up to 15 digits without an exponent, with a point among them, stand for: one
+ * exact integer divided by another, which rounds once.
+ */
+static bool parse_fraction(const struct numeral *numeral, unsigned long *bits)
+{
+	long v = 0, power = 1;
+	int place = numeral->n - numeral->point;
+	const char *s;
+
+	if (numeral->n > 15 || (*numeral->end | 32) == 'e')
+		return false;
+	for (s = numeral->digits; s < numeral->end; s++)
+		if (*s != '.')
+			v = v * 10 + (*s - '0');
+	while (place-- > 0)
+		power *= 10;
+	*bits = f64_div(i64_to_f64(v), i64_to_f64(power)).v;
+	return true;
+}
+
 static const char *parse_decimal(const char *s, bool negative, long *n)
 {
 	struct numeral numeral;
@@ -490,7 +548,8 @@ static const char *parse_decimal(const char *s, bool negative, long *n)
 	s = numeral.end;
 	exponent = parse_exponent(&s, 'e');
 	if (s) {
-		bits = scaled(&numeral, exponent);
+		if (!parse_fraction(&numeral, &bits))
+			bits = scaled(&numeral, exponent);
 		*n = num_of_bits(bits | (negative ? MINUS : 0));
 	}
 	return s;

@@ -274,12 +274,51 @@ static char *put_g(char *to, const struct format *f, struct digits *d, int preci
 	return put_f(to, f, d, precision - 1 - exponent, !f->alternate);
 }
 
+/* Digits that a word has room for. */
+#define QUICK_MOST	17
+
+/* The first digit of a positive double is at 10^this, or at the next power. */
+static int least_exponent(unsigned long bits)
+{
+	return (EXPONENT(bits) - 1023) * 1233 >> 12;
+}
+
+/*
+ * Finds the digits of a positive double by a few operations on words, already rounded to what the
+ * conversion prints; false: it takes longer ones.
+ */
+static bool quick_digits(struct digits *d, const struct format *f, int precision, unsigned long bits)
+{
+	char conversion = f->conversion | 32, digits[20], *p = digits + sizeof(digits);
+	int most = conversion == 'e' ? precision + 1 : precision ? precision : 1;
+	int scale = conversion == 'f' ? precision : most - 1 - least_exponent(bits);
+	unsigned long down, v, i;
+
+	if (most > QUICK_MOST || !num_scaled(bits, scale, &down, &v))
+		return false;
+	if (conversion != 'f') {
+		unsigned long limit = 1;
+
+		for (i = most; i > 0; i--)
+			limit *= 10;
+		if (down >= limit && !num_scaled(bits, --scale, &down, &v))
+			return false;
+	}
+	for (; v; v /= 10)
+		*--p = (char)('0' + v % 10);
+	d->n = (int)(digits + sizeof(digits) - p);
+	d->point = d->n ? d->n - scale : 1;
+	memcpy(d->d, p, d->n);
+	return true;
+}
+
 static char *put_decimal(char *to, const struct format *f, unsigned long bits)
 {
 	int precision = f->precision < 0 ? 6 : f->precision;
 	struct digits d;
 
-	d.point = num_digits(bits & ~MINUS, d.d, &d.n);
+	if (!quick_digits(&d, f, precision, bits & ~MINUS))
+		d.point = num_digits(bits & ~MINUS, d.d, &d.n);
 	switch (f->conversion | 32) {
 	case 'e':
 		round_digits(&d, precision + 1);
