@@ -4,8 +4,8 @@
  *
  * Lua allocates a string for each number among the parts, interprets a pattern again at each
  * character, and grows a buffer on its stack.  Here all parts go to one static buffer.  Results
- * that do not fit in it, and parts that are no strings or short integers, are left to Lua: no
- * state changes before the result is complete.
+ * that do not fit in it, and parts that are no strings or numbers, are left to Lua: no state
+ * changes before the result is complete.
  */
 
 /* struct join - the buffer is filled up to @to */
@@ -13,7 +13,7 @@ struct join {
 	char *to;
 };
 
-#define JOINED_END	(room + sizeof(room))
+#define JOINED_END	(room + ROOM)
 /* Integers with more digits are printed with an exponent. */
 #define DIGITS_MOST	14
 #define SHORTER		100000000000000L
@@ -41,11 +41,26 @@ static bool join_integer(struct join *join, long v)
 	return join_text(join, p, digits + sizeof(digits) - p);
 }
 
+/* Any number, as tostring() has it. */
+static __attribute__((noinline)) bool join_any(struct join *join, long n)
+{
+	struct format f = { .precision = 14, .conversion = 'g' };
+
+	if (JOINED_END - join->to < ITEM_MAX)
+		return false;
+	join->to = put_double(join->to, &f, num_bits(n));
+	return true;
+}
+
 static bool join_value(struct join *join, const TValue *o)
 {
 	if (ttisstring(o))
 		return join_text(join, svalue(o), tsvalue(o)->len);
-	return ttisnumber(o) && num_is_int(nvalue(o)) && join_integer(join, nvalue(o));
+	if (!ttisnumber(o))
+		return false;
+	if (num_is_int(nvalue(o)) && join_integer(join, nvalue(o)))
+		return true;
+	return join_any(join, nvalue(o));
 }
 
 static inline long join_end(lua_State *L, StkId to, const struct join *join)
@@ -117,7 +132,8 @@ static const char *join_item(struct join *join, const char *s, const TValue *o)
 	struct format f;
 
 	if (s[1] == 'd')
-		return ttisnumber(o) && join_value(join, o) ? s + 2 : NULL;
+		return ttisnumber(o) && num_is_int(nvalue(o)) && join_integer(join, nvalue(o)) ?
+			       s + 2 : NULL;
 	if (s[1] == 's')
 		return join_value(join, o) ? s + 2 : NULL;
 	s = parse_format(&f, s + 1);

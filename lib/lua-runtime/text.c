@@ -5,8 +5,9 @@
  * the called function, which the arguments follow, and where results go.
  */
 
-/* A buffer in which strings are built. */
-static char room[2048];
+/* A buffer in which strings are built, with room behind it for the rest of a word. */
+#define ROOM	2048
+static char room[ROOM + sizeof(long)];
 
 /* The last match of a compiled pattern: see layout.h. */
 static HOT struct {
@@ -24,22 +25,14 @@ static inline void put_word(char *to, unsigned long word)
 	memcpy(to, &word, sizeof(word));
 }
 
+/* To the buffer, by words: what follows the text is read, too, and what follows it is overwritten. */
 static inline char *copy_text(char *to, const char *text, unsigned long n)
 {
-	if (n > 16) {
-		memcpy(to, text, n);
-	} else if (n >= 8) {
-		put_word(to + n - 8, text_word(text + n - 8));
-		put_word(to, text_word(text));
-	} else if (n >= 4) {
-		memcpy(to + n - 4, text + n - 4, 4);
-		memcpy(to, text, 4);
-	} else {
-		unsigned long i;
+	unsigned long i = 0;
 
-		for (i = 0; i < n; i++)
-			to[i] = text[i];
-	}
+	do
+		put_word(to + i, text_word(text + i));
+	while ((i += sizeof(long)) < n);
 	return to + n;
 }
 
@@ -364,7 +357,7 @@ static long put_cased(lua_State *L, StkId ra, unsigned char first)
 		return 0;
 	s = svalue(ra + 1);
 	n = tsvalue(ra + 1)->len;
-	if (n > sizeof(room))
+	if (n > ROOM)
 		return 0;
 	for (i = 0; n >= 8 && i < n - 8; i += 8)
 		put_word(room + i, change_case(text_word(s + i), first));
@@ -395,7 +388,7 @@ static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsig
 	if (runtime_in_arena(address, n)) {
 		put_text(L, ra, (const char *)address, n);
 	} else {
-		if (n > sizeof(room) || runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
+		if (n > ROOM || runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
 			return 0;
 		put_text(L, ra, room, n);
 	}
@@ -451,7 +444,7 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		last = nvalue(ra + 4);
 	}
 	if (i < 1 || i != (int)i || last != (int)last || last > t->sizearray ||
-	    separator_len > sizeof(room))
+	    separator_len > ROOM)
 		return 0;
 	for (n = i; n <= last; n++) {
 		const TValue *o = &t->array[n - 1];
@@ -459,7 +452,7 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		if (!ttisstring(o))
 			return 0;
 		len += tsvalue(o)->len + separator_len;
-		if (len > sizeof(room))
+		if (len > ROOM)
 			return 0;
 	}
 	for (; i <= last; i++) {

@@ -55,7 +55,9 @@ local function parts(s)
     add(i .. one .. -i .. "," .. i * 1e13 .. two) add(math.floor(i / 4)) add(math.floor(i / 3))
     add(("%d|%5d|%-4d|%04x|%s|%s|%%"):format(i, i, i, i, one, i)) add(("%3s"):format(i))
     add(("%%%-9s|%.2s|%9.3s|%c|%i%%"):format(one, two, one, i % 256, i))
-    add(string.char(i % 256, #s, 255)) add(tostring(s:byte(i))) add(tonumber(s:sub(i, i + 1), 16))
+    add(("%.2f|%g|%8.3e|%.14g|%.0f"):format(i / 3, i / 7, i * 1.1, i / 1024, i / 2))
+    add(i / 8 .. one) add(string.char(i % 256, #s, 255)) add(tostring(s:byte(i)))
+    add(tonumber(s:sub(i, i + 1), 16))
     each(s:byte(i), s:sub(i), #s, s:sub(i)) add(tonumber(tostring(s:sub(i, i)), 16))
   end
 end
