@@ -10,6 +10,8 @@ in between. With --icount the guest counts instructions instead of time: the sam
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from typing import Any
 
@@ -51,22 +53,50 @@ def ratio(ways: dict[str, list[float]], way: str) -> dict[str, float]:
     return results.summary([cost / mmsg for cost, mmsg in pairs])
 
 
-def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
-    options = ["-k", kernel, "--icount" if icount else "--fair"]
-    raw = results.in_guest(options, ["build/bench/frames", str(rounds), str(STEPS)])
-    seen = raw.pop("rounds")
-    per_request, ratios = {}, {}
-    for wire in WIRES:
-        ways = {
+def here(rounds: int) -> dict[str, Any]:
+    """In the guest, as root, on LuaJIT; and as a user who may open only the confined engine."""
+    import everyone_parts  # it needs this module
+
+    command = ["build/bench/frames", str(rounds), str(STEPS)]
+    done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
+    found = json.loads(done.stdout)
+    names = [f"{wire} {way}" for wire in WIRES for way in (*COMPARED, "taken")]
+    names.append("device nothing")
+    everyone_parts.make_tun()
+    with everyone_parts.confined_alone():
+        found["everyone"] = everyone_parts.in_namespaces(*command, ",".join(names))
+    return found
+
+
+def by_wire(seen: list[dict[str, float]]) -> dict[str, dict[str, list[float]]]:
+    """For each wire and way the cost of a request in each round."""
+    return {
+        wire: {
             way: [cost(found, wire, way) for found in seen]
             for way in (*COMPARED, "taken", *BESIDE)
             if f"{wire} {way}" in seen[0]
         }
-        per_request[wire] = {way: results.summary(costs) for way, costs in ways.items()}
-        ratios[wire] = ratio(ways, "frames")
-        ratios |= {name: ratio(ways, "taken") for name, (on, *_) in TAKEN.items() if on == wire}
+        for wire in WIRES
+    }
+
+
+def ratios(wires: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, float]]:
+    found = {wire: ratio(ways, "frames") for wire, ways in wires.items()}
+    return found | {name: ratio(wires[on], "taken") for name, (on, *_) in TAKEN.items()}
+
+
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "--icount" if icount else "--fair"]
+    raw = results.in_guest(options, ["python3", "bench/frames.py", "--here", str(rounds)])
+    seen, everyone = raw.pop("rounds"), raw.pop("everyone")
+    wires = by_wire(seen)
+    per_request: dict[str, Any] = {
+        wire: {way: results.summary(costs) for way, costs in ways.items()}
+        for wire, ways in wires.items()
+    }
     per_request["client"] = results.summary([cost(found, "client", "nothing") for found in seen])
-    return {**raw, "per_request": per_request, **ratios}
+    common = {**raw, "per_request": per_request, "everyone": ratios(by_wire(everyone))}
+    return {**common, **ratios(wires)}
 
 
 def median(result: dict[str, Any], wire: str, way: str) -> str:
@@ -84,11 +114,14 @@ def show(result: dict[str, Any], rounds: int) -> None:
         costs = [median(result, wire, one) for one in ("mmsg", way)]
         found = result[name]["median"]
         verdict = results.verdict(found, at_most, aim)
-        rows.append([what, *costs, f"{found:.3f}", f"{at_most:g}", f"{aim:g}", verdict])
-    head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", ""]
+        everyone = f"{result['everyone'][name]['median']:.3f}"
+        bounds = [f"{at_most:g}", f"{aim:g}", verdict]
+        rows.append([what, *costs, f"{found:.3f}", *bounds, everyone])
+    head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", "", "everyone"]
     results.show([f"a GET of 64 bytes, {unit}, over", *head], rows)
     floor = result["per_request"]["client"]["median"]
     print(f"\nThe client's own work, with nothing at all for a server: {floor:.0f} of those.")
+    print("Everyone: the ratio for a user who may open only the confined engine's device.")
     print("Blocks are without the time in which all wait for a block's end, of up to 1 ms.")
     print("AF_XDP as root: an ordinary user may not load its program.\n")
     rows = [
@@ -97,5 +130,12 @@ def show(result: dict[str, Any], rounds: int) -> None:
     results.show(["beside them, over", *BESIDE.values()], rows)
 
 
+def main(argv: list[str]) -> int:
+    if argv[:1] == ["--here"]:
+        print(json.dumps(here(int(argv[1]))))
+        return 0
+    return results.Measurement("frames", 20, 5, measure, show).main(__doc__, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(results.Measurement("frames", 20, 5, measure, show).main(__doc__))
+    sys.exit(main(sys.argv[1:]))
