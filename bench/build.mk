@@ -3,7 +3,7 @@
 
 BENCH_COMMON := $(BUILD)/measure/measure.o $(BUILD)/measure/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
-	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/looks \
+	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/stat_files \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
 	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/scanner $(BUILD)/bench/text_load
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
@@ -26,10 +26,10 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_COMMON) $(BUILD)/libsyscript.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB_LIBS)
 
 $(BUILD)/bench/files: $(BUILD)/bench/uring.o
-$(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,wires.o worker.o rings.o receiver.o)
-$(BUILD)/bench/nsd: $(BUILD)/bench/wires.o
+$(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,testnet.o worker.o afpacket_afxdp.o receiver.o)
+$(BUILD)/bench/nsd: $(BUILD)/bench/testnet.o
 $(BUILD)/bench/text_load: $(BUILD)/bench/text_server.o
-$(BUILD)/bench/frames $(BUILD)/bench/looks: private LIB_LIBS += -luring
+$(BUILD)/bench/frames $(BUILD)/bench/stat_files: private LIB_LIBS += -luring
 
 $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
 $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
@@ -193,7 +193,7 @@ $(BENCH_APPS:=-icount): bench-%-icount: % module
 	bench/programs.py $* -k $(KREL) --icount -o $(BUILD)/bench/$*-icount.json
 
 # Debian's programs, plain and patched: apps/.
-PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/looks $(BUILD)/bench/nsd
+PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/stat_files $(BUILD)/bench/nsd
 .PHONY: bench-programs bench-programs-icount
 bench-programs: $(PROGRAMS_NEED)
 	tools/deps programs

@@ -42,9 +42,9 @@
 
 #include "measure.h"
 #include "order.h"
-#include "rings.h"
+#include "afpacket_afxdp.h"
 #include "source.h"
-#include "wires.h"
+#include "testnet.h"
 #include "worker.h"
 #include "../vm/profile/mark.h"
 

@@ -33,7 +33,7 @@
 
 #include "measure.h"
 #include "order.h"
-#include "wires.h"
+#include "testnet.h"
 #include "../vm/profile/mark.h"
 
 #define BATCH		16

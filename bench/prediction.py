@@ -23,7 +23,7 @@ sys.path.insert(0, str(results.ROOT))
 from consolidate.cost import measure  # noqa: E402
 from consolidate.cost.measure import Measured, Place  # noqa: E402
 from consolidate.errors import ConsolidateError  # noqa: E402
-from consolidate.mine import tape  # noqa: E402
+from consolidate.mine import encoded_trace  # noqa: E402
 from consolidate.mine.candidate import Candidate  # noqa: E402
 from consolidate.report import report  # noqa: E402
 
@@ -105,7 +105,7 @@ class Sequence(NamedTuple):
     def candidate(self, number: int, place: Path) -> Candidate:
         path = place / str(number)
         path.write_text(self.trace())
-        found, _ = report.make([path], None, 20, tape.GAP)
+        found, _ = report.make([path], None, 20, encoded_trace.GAP)
         (one,) = found.candidates
         one.number = number
         return one

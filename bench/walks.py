@@ -4,7 +4,7 @@
 
 The whole program, from exec() to exit(), on files in a tmpfs, including loading the library and
 registering its scripts. The part that the patch changes, getting files' attributes, is also
-measured by itself (bench/looks), compared with two threads and io_uring.
+measured by itself (bench/stat_files), compared with two threads and io_uring.
 
 For NSD, the cost of a query is measured: bench/queries.py.
 
@@ -33,7 +33,7 @@ import queries
 import results
 
 WALKS = results.ROOT / "build" / "walks"
-LOOKS = results.ROOT / "build" / "bench" / "looks"
+LOOKS = results.ROOT / "build" / "bench" / "stat_files"
 WAYS = ("plain", "ahead")
 LOOK_WAYS = ("plain", "threads", "uring", "script")
 
@@ -68,7 +68,7 @@ CASES = {
 # A process of two million instructions, of which noise may be three percent, is measured this much
 # more often.
 SHORT_TIMES = 10
-# The work of bench/looks for each part.
+# The work of bench/stat_files for each part.
 PARTS = {
     "tree": "20,000 files",
     "nested": "20,000 files in 800 directories",
@@ -85,7 +85,7 @@ UNPATCHED = {
 SOURCE = "#include <iostream>\n#include <map>\n#include <regex>\nint main() {}\n"
 # Alternatives for a program: two processors, or many calls at once.
 RIVALS = ("threads", "uring")
-# The input of bench/looks: by name its kind, its lines, and their directory.
+# The input of bench/stat_files: by name its kind, its lines, and their directory.
 looks: dict[str, tuple[str, list[str], str]] = {}
 
 
@@ -176,7 +176,7 @@ seen: dict[tuple[str, ...], bytes] = {}
 
 
 def look(way: str, part: str) -> dict[str, float]:
-    """Like run_program(), for bench/looks, without its start and end."""
+    """Like run_program(), for bench/stat_files, without its start and end."""
     kind, lines, where = looks[part]
     done = subprocess.run(
         [LOOKS, way, kind],
@@ -261,7 +261,7 @@ def instead(whole: dict[str, Any], part: dict[str, Any], way: str) -> dict[str, 
 
 
 def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> dict[str, Any]:
-    """A program's @parts: the cost of its share of the work, by bench/looks.
+    """A program's @parts: the cost of its share of the work, by bench/stat_files.
 
     of_part: the share of it that is left after the patch's saving.
     threads, uring: computed from both; no program was changed for it.

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "findings.h"
+#include "probes.h"
 
 #define RULES	"/etc/udev/rules.d"
 #define RULE	RULES "/61-syscript.rules"

@@ -31,7 +31,7 @@ $(BUILD)/gen/members.inc: bindings/editor/syscript.d.lua.in
 
 $(BUILD)/cli/hints.o: $(BUILD)/gen/constants.inc $(BUILD)/gen/members.inc
 
-$(BUILD)/cli/doctor.o $(BUILD)/cli/findings.o: kernel/tested
+$(BUILD)/cli/doctor.o $(BUILD)/cli/probes.o: kernel/tested
 
 # Links the library's objects, because disasm shows its confined engine's code: lib/build.mk.
 $(BUILD)/syscript: $(CLI_OBJ)

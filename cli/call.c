@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "job.h"
+#include "options.h"
 #include "program.h"
 #include "values.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "hints.h"
-#include "job.h"
+#include "options.h"
 
 #define FINDINGS_LEN	(64 << 10)
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../engine/confined/check.h"
+#include "../engine/confined/validate_image.h"
 #include "../engine/confined/jit.h"
 #include "../engine/confined/machine.h"
 #include "../engine/confined/print.h"
@@ -27,11 +27,11 @@
 #define DATA_AT		0x1000
 #define ARENA_SHIFT	20
 #define CODE_AT		(16UL << 20)	/* after confined_enter */
-#define GATES_AT	(256UL << 20)
-#define GATE_SIZE	16
-#define GATES		512
+#define THUNKS_AT	(256UL << 20)
+#define THUNK_SIZE	16
+#define THUNKS		512
 
-extern const u8 confined_poll[], confined_throw[], confined_abort[], confined_gate[],
+extern const u8 confined_poll[], confined_throw[], confined_abort[], confined_thunk[],
 	confined_beyond[], confined_fault_stack[];
 
 static const struct stub {
@@ -39,7 +39,7 @@ static const struct stub {
 	const char *name;
 } stubs[] = {
 	{ confined_poll, "poll" }, { confined_throw, "throw" }, { confined_abort, "abort" },
-	{ confined_gate, "system_call" }, { confined_fault_stack, "fault_stack" },
+	{ confined_thunk, "system_call" }, { confined_fault_stack, "fault_stack" },
 	{ confined_beyond, "fault_function" },
 };
 
@@ -79,9 +79,9 @@ static unsigned long code_at(void)
 	return ((unsigned long)confined_enter & -0x1000UL) + CODE_AT;
 }
 
-static struct jit_gate find_gate(u32 nr)
+static struct jit_thunk find_thunk(u32 nr)
 {
-	return (struct jit_gate){ code_at() + GATES_AT + nr * GATE_SIZE,
+	return (struct jit_thunk){ code_at() + THUNKS_AT + nr * THUNK_SIZE,
 				  print_syscall_args(nr) };
 }
 
@@ -101,7 +101,7 @@ static int generate(struct listing *l)
 	struct jit *jit = &l->jit;
 	int fd = memfd_create("code", 0);
 
-	*jit = (struct jit){ .checked = &l->checked, .gate = find_gate };
+	*jit = (struct jit){ .checked = &l->checked, .thunk = find_thunk };
 	if (fd < 0 || jit_measure(jit))
 		return -1;
 	jit->code = calloc(1, jit->size);
@@ -125,8 +125,8 @@ static void name_target(struct listing *l, char *text, size_t len)
 	target = strtoul(at, NULL, 16) - code_at();
 	if (target < l->jit.size)
 		snprintf(name, sizeof(name), "%lx", target);
-	else if (target - GATES_AT < GATES * GATE_SIZE)
-		print_syscall((target - GATES_AT) / GATE_SIZE, name);
+	else if (target - THUNKS_AT < THUNKS * THUNK_SIZE)
+		print_syscall((target - THUNKS_AT) / THUNK_SIZE, name);
 	for (size_t i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++)
 		if (target == (unsigned long)stubs[i].address - code_at())
 			snprintf(name, sizeof(name), "%s", stubs[i].name);

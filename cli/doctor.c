@@ -4,7 +4,7 @@
 #include <syscript.h>
 
 #include "cli.h"
-#include "findings.h"
+#include "probes.h"
 
 /* The backend that the library would choose, or the reason why there is none. */
 static const char *backend(const struct findings *f)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "job.h"
+#include "options.h"
 #include "program.h"
 
 static const char source[] =

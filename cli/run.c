@@ -5,7 +5,7 @@
 
 #include "cli.h"
 #include "hints.h"
-#include "job.h"
+#include "options.h"
 #include "values.h"
 
 static int check_count(int argc)

@@ -9,7 +9,7 @@
 #include <syscript.h>
 
 #include "cli.h"
-#include "lua_base.h"
+#include "lua_shared_image.h"
 
 static const char help[] =
 	"Usage: syscript runtime\n"
@@ -21,7 +21,7 @@ static const char help[] =
 static int register_runtime(void)
 {
 	char error[RUN_ERROR_LEN] = "";
-	int err = lua_base_share(error);
+	int err = shared_image_share(error);
 
 	if (!err)
 		return 0;

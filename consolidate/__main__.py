@@ -10,12 +10,12 @@ import signal
 import sys
 from pathlib import Path
 
-from consolidate import places, session
-from consolidate.cost import calibrate, library, measure, model, shipped
+from consolidate import paths, session
+from consolidate.cost import calibrate, default_costs, library, measure, model
 from consolidate.cost.predict import Prediction
 from consolidate.emit import write
 from consolidate.errors import ConsolidateError
-from consolidate.mine import tape
+from consolidate.mine import encoded_trace
 from consolidate.mine.candidate import Candidate
 from consolidate.report import detail, encode, graph, page, report, table
 from consolidate.report.report import Report
@@ -39,7 +39,7 @@ def traces(parser: argparse.ArgumentParser, count: str = "+") -> None:
     parser.add_argument(
         "--gap",
         type=float,
-        default=tape.GAP * 1e3,
+        default=encoded_trace.GAP * 1e3,
         metavar="MS",
         help="longest time between two calls of a sequence (%(default)g)",
     )
@@ -81,7 +81,7 @@ def record_options(parser: argparse.ArgumentParser) -> None:
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="consolidate", description=__doc__)
-    parser.add_argument("--version", action="version", version=f"%(prog)s {places.version()}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {paths.version()}")
     commands = parser.add_subparsers(dest="command", required=True)
 
     record_options(commands.add_parser("record", help="trace a command, or running processes"))
@@ -193,7 +193,9 @@ def asked(args: argparse.Namespace) -> Asked:
 
 def report_of(args: argparse.Namespace) -> tuple[Report, Trace]:
     what = asked(args)
-    costs = model.load(args.cost_model, args.backend) or shipped.load(args.backend or "kernel")
+    costs = model.load(args.cost_model, args.backend) or default_costs.load(
+        args.backend or "kernel"
+    )
     made, trace = report.make(args.trace, costs, what.most, what.gap, what.seconds)
     session.keep(what, made)
     return made, trace

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from consolidate import places
+from consolidate import paths
 from consolidate.errors import ConsolidateError
 
 LINE = re.compile(r'^SYSCALL(_EXCLUDED)?\((\w+), "([^"]*)"(?:, ([\w |]+))?', re.M)
@@ -126,10 +126,10 @@ ALIASES = {
 
 @cache
 def _table() -> tuple[dict[str, str], dict[str, str], set[str]]:
-    path = places.first(places.SYSCALLS)
+    path = paths.first(paths.SYSCALLS)
     if path is None:
         raise ConsolidateError(
-            f"the list of system calls, {places.SYSCALLS[-1]}, is missing: reinstall"
+            f"the list of system calls, {paths.SYSCALLS[-1]}, is missing: reinstall"
         )
     kinds: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -143,10 +143,10 @@ def _table() -> tuple[dict[str, str], dict[str, str], set[str]]:
 
 @cache
 def _numbers() -> dict[int, str]:
-    path = places.first(places.NUMBERS)
+    path = paths.first(paths.NUMBERS)
     if path is None:
         raise ConsolidateError(
-            f"the numbers of system calls, {places.NUMBERS[-1]}, are missing:"
+            f"the numbers of system calls, {paths.NUMBERS[-1]}, are missing:"
             " reinstall, or `make consolidate`"
         )
     pairs = (line.split() for line in path.read_text().splitlines())

@@ -16,7 +16,7 @@ from consolidate.cost.predict import Clock, Prediction
 from consolidate.errors import ConsolidateError
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import Candidate, Example, Recording
-from consolidate.mine.flow import Flow, Kind, Loop, Repeat, Source, Step
+from consolidate.mine.dataflow import Flow, Kind, Loop, Repeat, Source, Step
 from consolidate.mine.match import Instance
 from consolidate.report.report import Program, Report
 from consolidate.trace.call import Call

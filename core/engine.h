@@ -19,7 +19,7 @@ struct hook_program;
 struct module;
 struct run_atomic_ops;
 struct syscript_event;
-struct syscript_seat;
+struct syscript_percpu_ctx;
 
 /**
  * struct engine_image - the image of a program
@@ -56,13 +56,13 @@ struct engine_findings {
 };
 
 /**
- * struct seat_error - why a call in CONTEXT_ATOMIC has failed
+ * struct ctx_error - why a call in CONTEXT_ATOMIC has failed
  * @end:   0: it has not failed; otherwise a code of the engine
  * @pc:    the instruction
  * @value: detail of @end
  * @line:  source line, or 0; set by the core
  */
-struct seat_error {
+struct ctx_error {
 	unsigned int end, pc, line;
 	unsigned long long value;
 };
@@ -116,8 +116,8 @@ struct engine_ops {
 
 	/*
 	 * Calls the program.  Returns 0 with call->nresults and results set, or an -errno
-	 * documented in the uapi header, with the text in run->error.  If run->doom is set,
-	 * returns run->doom.
+	 * documented in the uapi header, with the text in run->error.  If run->stop_reason is set,
+	 * returns run->stop_reason.
 	 */
 	int (*call)(struct engine_vm *vm, struct syscript_call *call);
 
@@ -135,23 +135,24 @@ struct engine_ops {
 
 	/*
 	 * Unwinds the running VM after a system call that doomed the run: does not return.  NULL
-	 * for engines that test run->doom after each call.
+	 * for engines that test run->stop_reason after each call.
 	 */
 	void (*end)(struct engine_vm *vm);
 
 	void (*stats)(struct engine_vm *vm, struct engine_stats *stats);
 
 	/*
-	 * For CONTEXT_ATOMIC, with bottom halves off.  The call itself is syscript_seat_run() of
-	 * <linux/syscript_program.h>.  seats() gives the VM's seats to @program, and returns a
-	 * struct syscript_seat __percpu * as a number, because some engines' files cannot include
-	 * that type.  The caller sets and clears @event, and sets the hook's fields.  seat_error():
-	 * after a call on this CPU whose result is invalid, fills @error with the reason if the
-	 * call failed.  seat_text(): the text of such an error; may be called at any time.
+	 * For CONTEXT_ATOMIC, with bottom halves off.  The call itself is syscript_ctx_run() of
+	 * <linux/syscript_program.h>.  percpu_ctxs() gives the VM's per-CPU contexts to @program,
+	 * and returns a struct syscript_percpu_ctx __percpu * as a number, because some engines'
+	 * files cannot include that type.  The caller sets and clears @event, and sets the hook's
+	 * fields.  ctx_error(): after a call on this CPU whose result is invalid, fills @error with
+	 * the reason if the call failed.  ctx_text(): the text of such an error; may be called at
+	 * any time.
 	 */
-	unsigned long (*seats)(const struct engine_vm *vm, struct hook_program *program);
-	void (*seat_error)(struct syscript_seat *seat, struct seat_error *error);
-	void (*seat_text)(const struct seat_error *error, char *text, unsigned long len);
+	unsigned long (*ctxs)(const struct engine_vm *vm, struct hook_program *program);
+	void (*ctx_error)(struct syscript_percpu_ctx *ctx, struct ctx_error *error);
+	void (*ctx_text)(const struct ctx_error *error, char *text, unsigned long len);
 
 	/* Calls @add for each piece of its machine code, for profilers.  May be NULL. */
 	void (*code)(struct engine_vm *vm, engine_code_fn *add, void *arg);

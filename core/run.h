@@ -3,10 +3,10 @@
  * Runs of script code: the rules for every engine, and the services through which engines keep
  * them.
  *
- * Script code runs between run_script() and its return.  System calls and other work that may
- * sleep go through the functions below, which leave script code meanwhile.  Only they check a run
- * for watchers, limits, kills and waiting tasks.  If they have set run->doom, the reason why the
- * run must end, the engine ends it without delay.
+ * Script code runs between run_script() and its return.  System calls and other work that may sleep
+ * go through the functions below, which leave script code meanwhile.  Only they check a run for
+ * observers, limits, kills and waiting tasks.  If they have set run->stop_reason, the reason why
+ * the run must end, the engine ends it without delay.
  *
  * run.c implements this for the module, core/user/run.c for a process.  Plain C: engines are
  * compiled without kernel headers.
@@ -31,7 +31,7 @@ struct engine_vm;
 
 /**
  * struct run - a program's runs, one at a time
- * @doom:         0, or why the run must end: -ETIME, -ENOBUFS, -ENOMEM, -ECANCELED for good;
+ * @stop_reason:         0, or why the run must end: -ETIME, -ENOBUFS, -ENOMEM, -ECANCELED for good;
  *                -EOPNOTSUPP, -EINTR, -ETIMEDOUT until the next run
  * @flags:        SYSCRIPT_* of the registration
  * @memory_limit: bytes
@@ -60,7 +60,7 @@ struct engine_vm;
  * @output:       the script's output
  */
 struct run {
-	volatile int doom;
+	volatile int stop_reason;
 	unsigned int flags;
 	unsigned long memory_limit, time_limit, call_time_limit, wall_limit, grace;
 	unsigned long time, deadline;
@@ -124,22 +124,22 @@ void run_poll(struct run *run);
 /* True if the run must end for a signal, a stop or the freezer. */
 int run_pending(struct run *run);
 
-/* Sets run->doom to @why, unless it is set. */
-static inline void run_doom(struct run *run, int why)
+/* Sets run->stop_reason to @why, unless it is set. */
+static inline void run_stop(struct run *run, int why)
 {
-	if (!run->doom)
-		run->doom = why;
+	if (!run->stop_reason)
+		run->stop_reason = why;
 }
 
-/* Does @doom end with the run, so that the program can be called again? */
-static inline int run_doom_passes(int why)
+/* Does @stop_reason end with the run, so that the program can be called again? */
+static inline int run_stop_passes(int why)
 {
 	return why == -EOPNOTSUPP || why == -EINTR || why == -ETIMEDOUT;
 }
 
 /*
  * Makes the system call of entry @index of syscalls.def with @args[6]; never returns -ERESTART*.
- * If a watcher does not permit the call, the run is doomed with -EOPNOTSUPP, and the result is
+ * If an observer does not permit the call, the run is doomed with -EOPNOTSUPP, and the result is
  * meaningless.  In a doomed run it calls engine_ops.end(), if set.
  */
 long run_syscall(struct run *run, unsigned int index, const long *args);
@@ -148,8 +148,8 @@ long run_syscall(struct run *run, unsigned int index, const long *args);
  * A function for each system call, in the order of syscalls.def, with only the arguments that the
  * call takes.  In the module: for the engine with engine_ops.atomic.
  */
-typedef long run_gate(struct run *run, long a, long b, long c, long d, long e, long f);
-extern run_gate *const run_gates[];
+typedef long run_thunk(struct run *run, long a, long b, long c, long d, long e, long f);
+extern run_thunk *const run_thunks[];
 
 /* Calls fn(arg), which may sleep, in place of a system call; @waits: as SC_WAITS. */
 long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits);

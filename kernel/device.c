@@ -22,8 +22,8 @@
 #include "device.h"
 #include "engine.h"
 #include "idle.h"
-#include "names.h"
-#include "offers.h"
+#include "prog_registry.h"
+#include "subsys_registry.h"
 #include "request.h"
 #include "run.h"
 #include "script.h"
@@ -614,11 +614,11 @@ static long device_register_script(struct file *file,
 
 /* -- Programs for subsystems ------------------------------------------------------- */
 
-static int device_load_parts(const struct syscript_embedding *embedding,
+static int device_load_parts(const struct syscript_prog_type *prog_type,
 			     const struct syscript_load *load, char *functions, char *image,
 			     char *error)
 {
-	struct names_parts parts = { .image = image, .functions = functions };
+	struct prog_parts parts = { .image = image, .functions = functions };
 	char *lines = NULL;
 	int err;
 
@@ -627,12 +627,12 @@ static int device_load_parts(const struct syscript_embedding *embedding,
 	if (IS_ERR(lines))
 		return PTR_ERR(lines);
 	parts.lines = (u16 *)lines;
-	err = names_load(embedding, load, &parts, error);
+	err = prog_registry_load(prog_type, load, &parts, error);
 	kvfree(parts.lines);
 	return err;
 }
 
-static int device_load_image(const struct syscript_embedding *embedding,
+static int device_load_image(const struct syscript_prog_type *prog_type,
 			     const struct syscript_load *load, char *functions, char *error)
 {
 	char *image = device_copy_text(load->image, load->image_len);
@@ -640,12 +640,12 @@ static int device_load_image(const struct syscript_embedding *embedding,
 
 	if (IS_ERR(image))
 		return PTR_ERR(image);
-	err = device_load_parts(embedding, load, functions, image, error);
+	err = device_load_parts(prog_type, load, functions, image, error);
 	kvfree(image);
 	return err;
 }
 
-static int device_load_for(const struct syscript_embedding *embedding,
+static int device_load_for(const struct syscript_prog_type *prog_type,
 			   const struct syscript_load *load, char *error)
 {
 	char *functions = device_copy_text(load->functions, load->functions_len);
@@ -653,7 +653,7 @@ static int device_load_for(const struct syscript_embedding *embedding,
 
 	if (IS_ERR(functions))
 		return PTR_ERR(functions);
-	err = device_load_image(embedding, load, functions, error);
+	err = device_load_image(prog_type, load, functions, error);
 	kvfree(functions);
 	return err;
 }
@@ -661,17 +661,17 @@ static int device_load_for(const struct syscript_embedding *embedding,
 static int device_load_checked(struct file *file, const struct syscript_load *load,
 			       char *error)
 {
-	const struct syscript_embedding *embedding;
+	const struct syscript_prog_type *prog_type;
 	int err = device_check_engine(file, load->engine, error);
 
 	if (err)
 		return err;
 	/* Check rights before doing expensive work. */
-	embedding = names_subsystem(load->subsystem, error);
-	if (IS_ERR(embedding))
-		return PTR_ERR(embedding);
-	err = device_load_for(embedding, load, error);
-	offers_put(embedding);
+	prog_type = prog_registry_subsystem(load->subsystem, error);
+	if (IS_ERR(prog_type))
+		return PTR_ERR(prog_type);
+	err = device_load_for(prog_type, load, error);
+	subsys_put(prog_type);
 	return err;
 }
 
@@ -682,7 +682,7 @@ static long device_load_program(struct file *file, struct syscript_load __user *
 	char *error;
 	long err;
 
-	err = names_may_load() ?:
+	err = prog_registry_may_load() ?:
 	      device_copy_in(&load, sizeof(load), DEVICE_LOAD_SIZE_1, user, cmd) ?:
 	      request_check_load(&load);
 	if (err)
@@ -702,7 +702,7 @@ static long device_unload_program(struct syscript_unload __user *user, unsigned 
 	struct syscript_unload unload;
 	int err = device_copy_in(&unload, sizeof(unload), DEVICE_UNLOAD_SIZE_1, user, cmd);
 
-	return err ?: request_check_unload(&unload) ?: names_unload(&unload);
+	return err ?: request_check_unload(&unload) ?: prog_registry_unload(&unload);
 }
 
 static long device_program(struct syscript_program __user *user, unsigned int cmd)
@@ -710,7 +710,7 @@ static long device_program(struct syscript_program __user *user, unsigned int cm
 	struct syscript_program program;
 	int err = device_copy_in(&program, sizeof(program), DEVICE_PROGRAM_SIZE_1, user, cmd);
 
-	err = err ?: names_next(&program);
+	err = err ?: prog_registry_next(&program);
 	return err ?: device_copy_out(user, cmd, &program, sizeof(program));
 }
 
@@ -726,7 +726,7 @@ static long device_invoke_checked(struct syscript_invoke *invoke)
 	error = kzalloc(RUN_ERROR_LEN, GFP_KERNEL);
 	if (!error)
 		return -ENOMEM;
-	err = names_invoke(invoke, data, error);
+	err = prog_registry_invoke(invoke, data, error);
 	if (err)
 		err = device_put_error(invoke->error, invoke->error_len, error, err);
 	kfree(error);
@@ -738,7 +738,7 @@ static long device_invoke(struct syscript_invoke __user *user, unsigned int cmd)
 	struct syscript_invoke invoke;
 	long err;
 
-	err = names_may_load() ?:
+	err = prog_registry_may_load() ?:
 	      device_copy_in(&invoke, sizeof(invoke), DEVICE_INVOKE_SIZE_1, user, cmd) ?:
 	      request_check_invoke(&invoke) ?: device_invoke_checked(&invoke);
 	return err ?: put_user(invoke.result, &user->result);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Symbols exported to engines in separate modules, in one namespace: batches, frames, and the
- * functions that a non-preemptible engine needs (run_own.h, gates_own.h). run.c, gates.c,
- * usermem.c, engine.c and hook.c export their own functions.
+ * functions that a non-preemptible engine needs (run_priv.h, syscall_thunks_priv.h). run.c,
+ * syscall_thunks.c, usermem.c, engine.c and hook.c export their own functions.
  */
 #include <linux/export.h>
 
@@ -15,13 +15,13 @@
 #include "net/mmsg.h"
 #include "net/mmsg_entry.h"
 #include "compat.h"
-#include "entries.h"
-#include "filters.h"
+#include "syscall_jump_table.h"
+#include "seccomp.h"
 #include "limits.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 #include "symbols.h"
 #include "usermode.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 #define EXPORT(name)	EXPORT_SYMBOL_NS_GPL(name, COMPAT_NS(SYSCRIPT))
 
@@ -61,7 +61,7 @@ EXPORT(run_syscall_answered);
 EXPORT(run_syscall_sleepable);
 EXPORT(symbols_done);
 EXPORT(symbols_find);
-EXPORT(watchers_ask_filters_guarded);
+EXPORT(observers_ask_filters_guarded);
 
-#define SYSCALL(name, kinds, flags)	EXPORT(entries_##name);
+#define SYSCALL(name, kinds, flags)	EXPORT(syscall_entry_##name);
 #include "syscalls.def"

@@ -20,12 +20,12 @@
 
 static_assert(!offsetof(struct syscript_hook, called));
 
-/* seat_error.end if the engine reports no error: the result is out of range. */
+/* ctx_error.end if the engine reports no error: the result is out of range. */
 #define END_RESULT	(~0U)
 
 /* -- Errors ------------------------------------------------------------------------ */
 
-static void text_of(const struct hook_program *program, struct seat_error error,
+static void text_of(const struct hook_program *program, struct ctx_error error,
 		    char *text, size_t len)
 {
 	size_t at = 0;
@@ -40,11 +40,11 @@ static void text_of(const struct hook_program *program, struct seat_error error,
 		error.line = program->lines[error.pc];
 	if (error.line)
 		at = scnprintf(text, len, "%s:", program->program->name);
-	program->engine->seat_text(&error, text + at, len - at);
+	program->engine->ctx_text(&error, text + at, len - at);
 }
 
 /* Called without locks: a console may be on the network, and printing reach this hook. */
-static noinline void hook_tell(const struct hook_program *program, const struct seat_error *error)
+static noinline void hook_tell(const struct hook_program *program, const struct ctx_error *error)
 {
 	char text[SYSCRIPT_PROGRAM_ERROR_LEN];
 
@@ -61,9 +61,9 @@ static noinline void hook_tell(const struct hook_program *program, const struct 
  */
 static bool take_off(struct syscript_hook *hook, struct hook_program *program)
 {
-	struct syscript_seat __percpu *seats = program->seats;
+	struct syscript_percpu_ctx __percpu *ctxs = program->ctxs;
 
-	if (cmpxchg(&hook->called.seats, seats, NULL) != seats)
+	if (cmpxchg(&hook->called.ctxs, ctxs, NULL) != ctxs)
 		return false;
 	program->failed = true;
 	return true;
@@ -82,15 +82,15 @@ static bool count_error(struct syscript_hook *hook, struct hook_program *program
 
 s64 syscript_hook_failed(struct syscript_event *event, s64 result)
 {
-	struct syscript_seat *seat = event->seat;
-	struct hook_program *program = seat->program;
-	struct syscript_hook *hook = seat->hook;
-	struct seat_error error = { .end = END_RESULT, .value = result };
+	struct syscript_percpu_ctx *ctx = event->ctx;
+	struct hook_program *program = ctx->program;
+	struct syscript_hook *hook = ctx->hook;
+	struct ctx_error error = { .end = END_RESULT, .value = result };
 	bool off;
 
-	program->engine->seat_error(seat, &error);
-	seat->counters->errors++;
-	seat->counters->defaults++;
+	program->engine->ctx_error(ctx, &error);
+	ctx->counters->errors++;
+	ctx->counters->defaults++;
 	event->rare |= SYSCRIPT_EVENT_FAILED;
 	spin_lock(&hook->lock);
 	program->last = error;
@@ -105,8 +105,8 @@ EXPORT_SYMBOL_NS_GPL(syscript_hook_failed, COMPAT_NS(SYSCRIPT));
 /* -- Calls ------------------------------------------------------------------------- */
 
 /* In stubs.S. Declared here only: C cannot call it. */
-void syscript_seat_run(void);
-EXPORT_SYMBOL_NS_GPL(syscript_seat_run, COMPAT_NS(SYSCRIPT));
+void syscript_ctx_run(void);
+EXPORT_SYMBOL_NS_GPL(syscript_ctx_run, COMPAT_NS(SYSCRIPT));
 
 bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *event)
 {
@@ -130,37 +130,37 @@ static void count_calls(struct syscript_counters *counters)
  * Not inlined: the compiler gives a function that reads the clock a frame pointer, and a run does
  * not preserve that register.
  */
-static noinline s64 hook_run(struct syscript_seat *seat)
+static noinline s64 hook_run(struct syscript_percpu_ctx *ctx)
 {
-	return syscript_seat_run_here(seat);
+	return syscript_ctx_run_here(ctx);
 }
 
-s64 syscript_seat_run_timed(struct syscript_seat *seat)
+s64 syscript_ctx_run_timed(struct syscript_percpu_ctx *ctx)
 {
-	struct syscript_counters *counters = seat->counters;
+	struct syscript_counters *counters = ctx->counters;
 	u64 since;
 	s64 result;
 
 	count_calls(counters);
 	since = cycles_now();
-	result = hook_run(seat);
+	result = hook_run(ctx);
 	counters->time += cycles_ns(cycles_now() - since) * SYSCRIPT_TIMED_ONE_IN;
 	return result;
 }
-EXPORT_SYMBOL_NS_GPL(syscript_seat_run_timed, COMPAT_NS(SYSCRIPT));
+EXPORT_SYMBOL_NS_GPL(syscript_ctx_run_timed, COMPAT_NS(SYSCRIPT));
 
 void *syscript_event_memory(const struct syscript_event *event, s64 address, u32 len)
 {
-	const struct syscript_seat *seat = event->seat;
-	u64 offset = address & seat->mask;
+	const struct syscript_percpu_ctx *ctx = event->ctx;
+	u64 offset = address & ctx->mask;
 
-	return len <= seat->mask + 1 - offset ? seat->base + offset : NULL;
+	return len <= ctx->mask + 1 - offset ? ctx->base + offset : NULL;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_event_memory, COMPAT_NS(SYSCRIPT));
 
 void syscript_event_charge(const struct syscript_event *event, u32 fuel)
 {
-	*event->seat->fuel -= fuel;
+	*event->ctx->fuel -= fuel;
 }
 EXPORT_SYMBOL_NS_GPL(syscript_event_charge, COMPAT_NS(SYSCRIPT));
 
@@ -178,7 +178,7 @@ EXPORT_SYMBOL_NS_GPL(syscript_hook_set_private, COMPAT_NS(SYSCRIPT));
 
 /* -- Hooks ------------------------------------------------------------------------- */
 
-int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embedding)
+int hook_init(struct syscript_hook *hook, const struct syscript_prog_type *prog_type)
 {
 	unsigned int cpu;
 
@@ -189,8 +189,8 @@ int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embed
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(hook->counters, cpu)->untimed = SYSCRIPT_TIMED_ONE_IN;
 	spin_lock_init(&hook->lock);
-	hook->embedding = embedding;
-	hook->fallback = embedding->fallback;
+	hook->prog_type = prog_type;
+	hook->fallback = prog_type->fallback;
 	return 0;
 }
 
@@ -202,17 +202,17 @@ void hook_exit(struct syscript_hook *hook)
 /* Gives the hook the per-CPU state that calls use. */
 static void set_seats(struct syscript_hook *hook, const struct hook_program *program)
 {
-	struct syscript_seat *seat;
+	struct syscript_percpu_ctx *ctx;
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
-		seat = per_cpu_ptr(program->seats, cpu);
-		seat->sees = program->sees;
-		seat->copies = program->copies;
-		seat->low = program->low;
-		seat->span = program->span;
-		seat->counters = per_cpu_ptr(hook->counters, cpu);
-		seat->hook = hook;
+		ctx = per_cpu_ptr(program->ctxs, cpu);
+		ctx->sees = program->sees;
+		ctx->copies = program->copies;
+		ctx->low = program->low;
+		ctx->span = program->span;
+		ctx->counters = per_cpu_ptr(hook->counters, cpu);
+		ctx->hook = hook;
 	}
 }
 
@@ -228,7 +228,7 @@ struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *p
 	hook->own = program;
 	if (program)
 		WRITE_ONCE(hook->fallback, program->fallback);
-	smp_store_release(&hook->called.seats, program ? program->seats : NULL);
+	smp_store_release(&hook->called.ctxs, program ? program->ctxs : NULL);
 	spin_unlock_bh(&hook->lock);
 	return old;
 }
@@ -266,7 +266,7 @@ void hook_count(const struct syscript_hook *hook, struct syscript_counters *sums
 void hook_error(struct syscript_hook *hook, char *text, size_t len)
 {
 	const struct hook_program *program;
-	struct seat_error error;
+	struct ctx_error error;
 
 	spin_lock_bh(&hook->lock);
 	program = hook->own;

@@ -15,12 +15,12 @@
 
 #include "engine.h"
 #include "program.h"
-#include "services.h"
+#include "prog_helpers.h"
 
 /**
  * struct hook_program - a program that a hook calls
  * @copies:     bytes of data to show it, after the subsystem's view
- * @sees:       as in struct syscript_seat
+ * @sees:       as in struct syscript_percpu_ctx
  * @errors_max: errors in a second after which it is taken off
  * @errors:     since @second (jiffies).  The hook's lock guards the fields from here on: a failed
  *              call writes them, even after the program was replaced
@@ -30,7 +30,7 @@
  */
 struct hook_program {
 	const struct engine_ops *engine;
-	struct syscript_seat __percpu *seats;
+	struct syscript_percpu_ctx __percpu *ctxs;
 	u32 fuel, copies, nfunctions, errors_max;
 	u64 sees;
 	s64 low, fallback;
@@ -40,26 +40,26 @@ struct hook_program {
 	u32 nlines, errors;
 	unsigned long second;
 	bool failed;
-	struct seat_error last;
+	struct ctx_error last;
 	hook_function *functions[SYSCRIPT_FUNCTIONS_MAX];
 	struct module *owners[SYSCRIPT_FUNCTIONS_MAX];
-	struct services services;
+	struct prog_helpers services;
 };
 
 struct syscript_hook {
 	/* Fields that each call uses. */
-	struct syscript_hook_seats called;	/* first, see <linux/syscript_program.h> */
+	struct syscript_hook_ctxs called;	/* first, see <linux/syscript_program.h> */
 	struct syscript_counters __percpu *counters;
 	s64 fallback;
 	void *private;
 
-	const struct syscript_embedding *embedding;
+	const struct syscript_prog_type *prog_type;
 	struct hook_program *own;	/* stays after the program has been taken off */
 	spinlock_t lock;		/* guards the programs' errors */
 };
 
 /* For a new hook: 0 or -ENOMEM.  It has no program. */
-int hook_init(struct syscript_hook *hook, const struct syscript_embedding *embedding);
+int hook_init(struct syscript_hook *hook, const struct syscript_prog_type *prog_type);
 void hook_exit(struct syscript_hook *hook);
 
 /*

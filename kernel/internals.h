@@ -8,7 +8,7 @@
  * Found and tried out by arch/x86/entries.c and luajit/kernel/fpu.c:
  *
  * - sys_call_table, which the kernel keeps for its tracer, has the addresses of
- *   __x64_sys_NAME(); a task may call these with any struct pt_regs (entries.h).
+ *   __x64_sys_NAME(); a task may call these with any struct pt_regs (syscall_jump_table.h).
  *   Checked: getppid(2) is where its symbol is, and returns the parent.
  * - switch_fpu_return() loads a task's FPU registers if TIF_NEED_FPU_LOAD is set, and
  *   anything that takes them from the task sets that flag (fpu.h).  Checked: registers
@@ -17,8 +17,8 @@
  * Found by name, without which the module is not loaded: task_work_run(),
  * mem_cgroup_handle_over_high(), blkcg_maybe_throttle_current() (usermode.h).
  *
- * Found by name, and done without if missing: __secure_computing() (filters.c),
- * do_exit() (exits.c), audit's functions (audits.c), security_socket_sendmsg(),
+ * Found by name, and done without if missing: __secure_computing() (seccomp.c),
+ * do_exit() (deferred_exit.c), audit's functions (audit.c), security_socket_sendmsg(),
  * security_socket_recvmsg() and security_socket_setsockopt() (net/frames_port.c),
  * task_sched_runtime() (run.c),
  * file_open_name() (fs/files.c),
@@ -30,10 +30,10 @@
  * - fpregs_lock() keeps a task's registers where they are by local_bh_disable(), for
  *   irq_fpu_usable() is false there in interrupts (fpu.h).  Without PREEMPT_RT and
  *   lockdep bottom halves are off by SOFTIRQ_DISABLE_OFFSET in the count of
- *   preemption and nothing else (luajit/kernel/atomic_gates.c, fpu_unlock()).
+ *   preemption and nothing else (luajit/kernel/atomic_thunks.c, fpu_unlock()).
  * - task_struct: ->task_works, ->memcg_nr_pages_over_high (usermode.c),
  *   ->se.sum_exec_runtime (run.c), ->rethooks as kernel/trace/rethook.c takes it, first
- *   for the next return (exits.c).
+ *   for the next return (deferred_exit.c).
  * - get_irq_regs() in a hard timer interrupt are the registers of the interrupted code
  *   (luajit/kernel/clock.c and watchdog.c), which preempt_count() counts, too; idle tasks
  *   may not be preempted there, and are known by is_idle_task() (luajit/kernel/atomic.h).

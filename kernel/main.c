@@ -16,22 +16,22 @@
 #include "embed/netfilter.h"
 #include "embed/process.h"
 #include "engine.h"
-#include "entries.h"
+#include "syscall_jump_table.h"
 #include "idle.h"
 #include "internals.h"
-#include "names.h"
+#include "prog_registry.h"
 #include "kernel/scratch.h"
 #include "shared.h"
 #include "symbols.h"
 #include "usermode.h"
 #include "version.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 /* Subsystems that call programs. */
 static const struct {
 	int (*init)(void);
 	void (*exit)(void);
-} embeddings[] = {
+} prog_types[] = {
 	{ netfilter_init, netfilter_exit },
 	{ process_init, process_exit },
 	{ cpufreq_init, cpufreq_exit },
@@ -41,21 +41,21 @@ static const struct {
 };
 
 /* Undoes the first @n. */
-static void exit_embeddings(unsigned int n)
+static void exit_prog_types(unsigned int n)
 {
 	while (n--)
-		embeddings[n].exit();
+		prog_types[n].exit();
 }
 
-static int __init init_embeddings(void)
+static int __init init_prog_types(void)
 {
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < ARRAY_SIZE(embeddings); i++) {
-		err = embeddings[i].init();
+	for (i = 0; i < ARRAY_SIZE(prog_types); i++) {
+		err = prog_types[i].init();
 		if (err) {
-			exit_embeddings(i);
+			exit_prog_types(i);
 			return err;
 		}
 	}
@@ -73,10 +73,10 @@ static int __init syscript_init_all(void)
 	err = usermode_init();
 	if (err)
 		return err;
-	err = entries_init();
+	err = syscall_entry_init();
 	if (err)
 		return err;
-	watchers_init();
+	observers_init();
 	frames_init();
 	err = frames_rx_init();
 	if (err)
@@ -87,25 +87,25 @@ static int __init syscript_init_all(void)
 	err = engine_register(&confined_engine);
 	if (err)
 		goto exit_scratch;
-	err = names_init();
+	err = prog_registry_init();
 	if (err)
 		goto unregister_confined;
-	err = init_embeddings();
+	err = init_prog_types();
 	if (err)
 		goto exit_names;
 	/* Last: once the device exists there are callers. */
 	err = device_init();
 	if (err)
-		goto exit_embeddings;
+		goto exit_prog_types;
 
 	codemap_init();
 	pr_info("version " SYSCRIPT_VERSION " loaded\n");
 	return 0;
 
-exit_embeddings:
-	exit_embeddings(ARRAY_SIZE(embeddings));
+exit_prog_types:
+	exit_prog_types(ARRAY_SIZE(prog_types));
 exit_names:
-	names_exit();
+	prog_registry_exit();
 unregister_confined:
 	engine_unregister(&confined_engine);
 exit_scratch:
@@ -113,7 +113,7 @@ exit_scratch:
 exit_frames_rx:
 	frames_rx_exit();
 exit_watchers:
-	watchers_exit();
+	observers_exit();
 	return err;
 }
 
@@ -130,13 +130,13 @@ static void __exit syscript_exit(void)
 	codemap_exit();
 	device_exit();
 	idle_exit();
-	exit_embeddings(ARRAY_SIZE(embeddings));
-	names_exit();
+	exit_prog_types(ARRAY_SIZE(prog_types));
+	prog_registry_exit();
 	shared_exit();
 	engine_unregister(&confined_engine);
 	scratch_exit();
 	frames_rx_exit();
-	watchers_exit();
+	observers_exit();
 }
 
 module_init(syscript_init);

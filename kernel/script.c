@@ -39,7 +39,7 @@
 #include "script.h"
 #include "shared.h"
 #include "kernel/syscalls.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 #define CREATE_TRACE_POINTS
 #include "script_events.h"
@@ -74,7 +74,7 @@ int script_may_create(void)
 		return -ESHUTDOWN;
 	if (limits_locked_down())
 		return -EPERM;
-	return watchers_check() ?: audits_check();
+	return observers_check() ?: audits_check();
 }
 
 int script_may_use(const struct script *script)
@@ -230,7 +230,7 @@ int script_call(struct script *script, struct syscript_call *call)
 		return err;
 	if (unlikely(!limits_enabled()))
 		return -ESHUTDOWN;
-	err = watchers_check();
+	err = observers_check();
 	if (unlikely(err))
 		return err;
 

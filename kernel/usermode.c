@@ -14,7 +14,7 @@
 #include <linux/sched.h>
 #include <linux/static_call.h>
 
-#include "exits.h"
+#include "deferred_exit.h"
 #include "symbols.h"
 #include "usermode.h"
 
@@ -33,7 +33,7 @@ DEFINE_STATIC_CALL(usermode_io, usermode_nothing);		/* blkcg_maybe_throttle_curr
 /* Kernel threads have no task works, and an exiting task has run its last. */
 static bool may_work(void)
 {
-	return !exits_is_queued() && !test_thread_flag(TIF_NOTIFY_SIGNAL) &&
+	return !deferred_exit_is_queued() && !test_thread_flag(TIF_NOTIFY_SIGNAL) &&
 	       !(current->flags & (PF_KTHREAD | PF_EXITING));
 }
 

@@ -35,7 +35,7 @@
  * and take locks of the kernel; the run then holds its script's turn and no other lock.
  * For two kinds even that would be too much:
  *
- * - exits.c queues the thread's exit, which must find the run ended.  The run is
+ * - deferred_exit.c queues the thread's exit, which must find the run ended.  The run is
  *   doomed, and no more work is done in it.
  * - Works that come with _TIF_NOTIFY_SIGNAL may wait for the process's other threads,
  *   which may wait for the turn (Landlock, for all threads).  The kernel queues them

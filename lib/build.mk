@@ -7,10 +7,10 @@ LIB_SOVERSION := 0
 
 # The parts of the core and of the engines that the module has, too, and the parts for
 # processes only.
-LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/batch/*.c lib/programs/*.c core/user/*.c engine/luajit/user/*.c) \
+LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/lua/aot/*.c lib/batch/*.c lib/programs/*.c core/user/*.c engine/luajit/user/*.c) \
 	core/program.c core/request.c core/net/frame.c core/net/frames_slots.c core/net/mmsg_import.c engine/luajit/engine.c \
-	$(addprefix engine/confined/,check.c fuel.c live.c jit.c arch/x86/jit_x86.c verify.c verify_step.c \
-		arch/x86/verify_x86.c machine.c batches.c batches_frames.c engine.c user/memory.c user/place.c)
+	$(addprefix engine/confined/,validate_image.c fuel.c liveness.c jit.c arch/x86/jit_x86.c verify_code.c verify_step.c \
+		arch/x86/verify_x86.c machine.c batch_calls.c batch_frames.c engine.c user/memory.c user/platform.c)
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/arch/x86/stubs.o
 UAPI := $(wildcard include/uapi/*.h)

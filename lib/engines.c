@@ -3,7 +3,7 @@
 #include "batch/builtin.h"
 #include "batch/direct.h"
 #include "batch/queue.h"
-#include "lua_base.h"
+#include "lua_shared_image.h"
 #include "lua_host.h"
 #include "user/user.h"
 
@@ -13,7 +13,7 @@ const struct engine_ops *const user_engines[] = {
 
 void user_engines_fork_child(void)
 {
-	lua_base_fork_child();
+	shared_image_fork_child();
 	builtin_fork_child();
 	direct_fork_child();
 	queue_fork_child();

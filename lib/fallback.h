@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
- * Keeps the sources of scripts of the kernel backend: a script that a watcher, such as a seccomp
+ * Keeps the sources of scripts of the kernel backend: a script that an observer, such as a seccomp
  * filter, keeps from running before its first call is moved to the user backend.
  */
 #ifndef LIB_FALLBACK_H

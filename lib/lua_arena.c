@@ -26,7 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lua_base.h"
+#include "lua_shared_image.h"
 #include "lua_cold.h"
 #include "lua_vm.h"
 #include "user/arena.h"
@@ -109,7 +109,7 @@ static size_t page_after(size_t at)
 	return (at + PAGE - 1) & -PAGE;
 }
 
-void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[LUA_OPENED_PARTS])
+void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[SNAPSHOT_PARTS])
 {
 	size_t heap = vm->heap - vm->arena;
 	size_t size = RUNTIME_BLOCKS(vm->run->memory_limit) * RUNTIME_BLOCK;
@@ -134,7 +134,7 @@ static void copy_part(char *to, const struct vm *vm, struct lua_part part)
 int lua_vm_leave_module(struct vm *vm)
 {
 	size_t size = 1UL << vm->shift;
-	struct lua_part parts[LUA_OPENED_PARTS];
+	struct lua_part parts[SNAPSHOT_PARTS];
 	char *own;
 
 	if (!vm->module)
@@ -145,9 +145,9 @@ int lua_vm_leave_module(struct vm *vm)
 		return -ENOMEM;
 	madvise(own, size, MADV_NOHUGEPAGE);
 	lua_vm_used_parts(vm, parts);
-	for (int i = 0; i < LUA_OPENED_PARTS; i++)
+	for (int i = 0; i < SNAPSHOT_PARTS; i++)
 		copy_part(own, vm, parts[i]);
-	copy_part(own, vm, (struct lua_part){ parts[LUA_OPENED_PARTS - 1].to, vm->at - vm->arena });
+	copy_part(own, vm, (struct lua_part){ parts[SNAPSHOT_PARTS - 1].to, vm->at - vm->arena });
 	copy_part(own, vm, (struct lua_part){ (char *)vm->ios - vm->arena, size });
 	if (mremap(own, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, vm->arena) == MAP_FAILED) {
 		munmap(own, size);
@@ -182,12 +182,12 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 
 	vm->at = data + file->memory_size;
 	take_memory(vm, -(unsigned long)vm->at & 15);
-	vm->base = lua_base_get(file, data - vm->arena, &header);
+	vm->base = shared_image_get(file, data - vm->arena, &header);
 	if (vm->base)
-		vm->image = lua_base_extend(vm->base, &vm->image_len);
+		vm->image = shared_image_extend(vm->base, &vm->image_len);
 	if (!vm->image)
 		return -ENOMEM;
-	if (lua_base_open(vm->base, vm->run->memory_limit, vm->arena))
+	if (shared_image_open(vm->base, vm->run->memory_limit, vm->arena))
 		return 0;
 	if (arena_populate(data, file->memory_size))
 		return -ENOMEM;
@@ -266,7 +266,7 @@ static void displace_all(struct vm *vm)
 	free(vm->image);
 	vm->image = NULL;
 	if (vm->base)
-		lua_base_put(vm->base);
+		shared_image_put(vm->base);
 	vm->base = NULL;
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lua_base.h"
+#include "lua_shared_image.h"
 #include "lua_host.h"
 #include "lua_vm.h"
 #include "user/turn.h"
@@ -44,7 +44,7 @@ static int enter_kernel(struct vm *vm)
 	if (vm->another)
 		return -EOPNOTSUPP;
 	compound_close(&vm->kernel);
-	run_own(vm->run)->kernel_id = 0;
+	run_priv(vm->run)->kernel_id = 0;
 	return lua_vm_load_here(vm) ?: enter_here(vm);
 }
 
@@ -57,7 +57,7 @@ static void tell_place(struct vm *vm, unsigned int insn, char *text, size_t size
 	const struct runtime runtime = {
 		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
 	};
-	unsigned int base = lua_base_header(vm->base)->ninsns;
+	unsigned int base = shared_image_header(vm->base)->ninsns;
 
 	runtime_place(&runtime, &vm->origins, insn < base ? PLACE_IN_RUNTIME : insn - base, text,
 		      size);
@@ -285,7 +285,7 @@ struct script *lua_keep(int fd)
 {
 	struct script *script = user_fd_get(fd);
 
-	if (!script || run_own(script->program->run)->kernel_id)
+	if (!script || run_priv(script->program->run)->kernel_id)
 		return script;
 	user_fd_put(script);
 	return NULL;
@@ -294,7 +294,7 @@ struct script *lua_keep(int fd)
 int lua_call_kept(struct script *script, bool holds, unsigned int nargs, const int64_t *args,
 		  unsigned int nresults_max, int64_t *results)
 {
-	struct expected file = expected_script(run_own(script->program->run)->kernel_id);
+	struct expected file = expected_script(run_priv(script->program->run)->kernel_id);
 	const void *frame = __builtin_frame_address(0);
 	unsigned long note = turn_note(frame, holds), turn;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua_base.h"
+#include "lua_shared_image.h"
 #include "lua_host.h"
 #include "lua_image.h"
 #include "lua_vm.h"
@@ -50,7 +50,8 @@ static int compile_script(struct vm *vm)
 
 	if (!compiles() || !lua_host_runtime((struct engine_vm *)vm, &runtime))
 		return lua_vm_limit_calls(vm);
-	image = runtime_compile(&runtime, lua_base_header(vm->base), lua_base_table(vm->base),
+	image = runtime_compile(&runtime, shared_image_header(vm->base),
+				shared_image_table(vm->base),
 				&len, &origins);
 	if (!image) {
 		err = lua_vm_limit_calls(vm);
@@ -76,14 +77,14 @@ static void lua_destroy(struct engine_vm *engine_vm)
 	free(vm->image);
 	free(vm->origins.at);
 	if (vm->base)
-		lua_base_put(vm->base);
+		shared_image_put(vm->base);
 	free(vm);
 }
 
 static int open_lua(struct vm *vm)
 {
 	unsigned long limit = vm->run->memory_limit;
-	struct lua_part parts[LUA_OPENED_PARTS];
+	struct lua_part parts[SNAPSHOT_PARTS];
 	int err;
 
 	if (vm->call->opened)
@@ -92,7 +93,7 @@ static int open_lua(struct vm *vm)
 	if (err)
 		return err;
 	lua_vm_used_parts(vm, parts);
-	lua_base_keep(vm->base, limit, vm->arena, parts);
+	shared_image_keep(vm->base, limit, vm->arena, parts);
 	return 0;
 }
 
@@ -172,7 +173,7 @@ static void lua_end(struct engine_vm *vm)
 /* Copies the kernel's clock and counters, before callers read them. */
 static void take_counters(struct run *run, const struct syscript_info *info)
 {
-	WRITE_ONCE(run_own(run)->kernel_runs, info->state == SYSCRIPT_STATE_RUNNING);
+	WRITE_ONCE(run_priv(run)->kernel_runs, info->state == SYSCRIPT_STATE_RUNNING);
 	WRITE_ONCE(run->time, info->run_time);
 	WRITE_ONCE(run->syscalls, info->syscalls);
 	WRITE_ONCE(run->preempt_max, info->preempt_max);
@@ -198,7 +199,7 @@ static void lua_stats(struct engine_vm *engine_vm, struct engine_stats *stats)
 	if (vm->inner) {
 		confined_engine.stats(vm->inner, &inner);
 	} else if (!vm->kernel.registered || compound_info(&vm->kernel, &info)) {
-		WRITE_ONCE(run_own(vm->run)->kernel_runs, false);
+		WRITE_ONCE(run_priv(vm->run)->kernel_runs, false);
 	} else {
 		inner.counters[0] = info.counters[0].value;
 		inner.counters[1] = info.counters[1].value;

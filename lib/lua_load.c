@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua_base.h"
+#include "lua_shared_image.h"
 #include "lua_vm.h"
 
 /* Memory for the image, machine code of up to twice its size, messages of batches, and the rest. */
@@ -28,7 +28,7 @@ int lua_vm_load_here(struct vm *vm)
 	struct run *run = vm->run;
 	unsigned long limit = run->memory_limit;
 	unsigned int flags = run->flags;
-	int err = lua_base_here(vm->base, &image.base, run->error) ?: lua_vm_leave_module(vm);
+	int err = shared_image_here(vm->base, &image.base, run->error) ?: lua_vm_leave_module(vm);
 
 	if (err)
 		return err;
@@ -63,12 +63,12 @@ static int register_in_kernel(struct vm *vm, struct compound *kernel)
 		memcpy(reg.calls, run->calls, sizeof(reg.calls));
 	}
 	again = reg;
-	err = lua_base_register(vm->base, kernel, &reg);
+	err = shared_image_register(vm->base, kernel, &reg);
 	if (err != -EINVAL || reg.time_limit == run->call_time_limit)
 		return err;
 	/* The module may allow a shorter time for calls than for this registration. */
 	again.time_limit = run->call_time_limit;
-	return lua_base_register(vm->base, kernel, &again);
+	return shared_image_register(vm->base, kernel, &again);
 }
 
 static int load_in_kernel(struct vm *vm)
@@ -77,7 +77,7 @@ static int load_in_kernel(struct vm *vm)
 
 	if (err)
 		return err;
-	run_own(vm->run)->kernel_id = vm->kernel.id;
+	run_priv(vm->run)->kernel_id = vm->kernel.id;
 	vm->call->engine++;
 	return 0;
 }

@@ -5,8 +5,8 @@
 
 #include "lua-runtime/runtime.h"
 #include "compound.h"
-#include "lua/place.h"
-#include "lua_opened.h"
+#include "lua/heap_layout.h"
+#include "lua_snapshot.h"
 #include "user/turn.h"
 #include "syscript.h"
 #include "user/user.h"
@@ -32,7 +32,7 @@ struct vm {
 	enum syscript_backend backend;
 	struct engine_vm *inner;
 	struct compound kernel;
-	struct lua_base *base;
+	struct shared_image *base;
 	struct image_header *image;
 	size_t image_len;
 	char *arena, *at;		/* free memory begins at @at */
@@ -63,7 +63,7 @@ int lua_vm_place(struct vm *vm, const struct cosy_file *file,
  * The parts of the arena that the compound and Lua have used, except stack and output: up to the
  * call, of the heap, and of the heap's map. They share no page.
  */
-void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[LUA_OPENED_PARTS]);
+void lua_vm_used_parts(const struct vm *vm, struct lua_part parts[SNAPSHOT_PARTS]);
 
 /*
  * Moves the script to this process, whose children after fork(2) must find its memory: replaces

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choose.h"
+#include "backend_select.h"
 #include "device.h"
 #include "fallback.h"
 #include "lua_host.h"
@@ -179,7 +179,7 @@ static int call_user(struct script *script, struct syscript_call *call)
 	return err;
 }
 
-/* A watcher has stopped a run of the kernel's script @fd, whose calls it could not see. */
+/* An observer has stopped a run of the kernel's script @fd, whose calls it could not see. */
 __attribute__((noinline))
 static int call_moved(int fd, struct syscript_call *call)
 {

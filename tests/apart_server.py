@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Forks the processes of apart.py, from a parent without open files."""
+"""Forks the processes of subproc_server.py, from a parent without open files."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ guest-programs: $(CORPUS_KNOWN) $(MALFORMED) $(BYTECODE) $(PROGRAMS) $(FIREWALL)
 	$(TEMPLATE_MODULE) $(FAKEFREQ_MODULE) $(BUILD)/bench/scanner $(BUILD)/bench/frames
 
 # Parts of the tests run side by side: two guests share theirs, so do two runs of unit tests
-# (tests/shares.py). Each part's output is printed when it ends, and a failing part does not stop
+# (tests/sharding.py). Each part's output is printed when it ends, and a failing part does not stop
 # the others. Three at a time, because guests sometimes wait. Programs of the library run in guests
 # as well, to test its kernel backend.
 PART_JOBS ?= 3

@@ -38,7 +38,7 @@ sys.path[:0] = [str(TESTS), str(ROOT / "vm")]
 import costs  # noqa: E402
 import footprint  # noqa: E402
 import kernlog  # noqa: E402
-import shares  # noqa: E402
+import sharding  # noqa: E402
 from runner import HAS_TOOL, SLOWDOWN, account  # noqa: E402
 
 IN_GUEST = "SYSCRIPT_GUEST" in os.environ
@@ -48,7 +48,7 @@ BEFORE = pytest.StashKey[dict[int, str]]()
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-    pluginmanager.register(shares, "shares")
+    pluginmanager.register(sharding, "shares")
     pluginmanager.register(costs, "costs")
 
 

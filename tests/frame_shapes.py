@@ -27,9 +27,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import wire
+import netns_pair
 from library import Library
-from wire import CLIENT4, CLIENT6, SERVER4, SERVER6, Namespace, Wire
+from netns_pair import CLIENT4, CLIENT6, SERVER4, SERVER6, Namespace, Wire
 
 UDP_SEGMENT, UDP_GRO, SCTP = 103, 104, 132
 SO_ATTACH_FILTER, SO_RCVBUFFORCE, SO_ZEROCOPY = 26, 33, 60
@@ -174,8 +174,8 @@ class Shapes:
     def address(self) -> None:
         self.there.sysctl("ipv6/conf/far/disable_ipv6", 0)
         for where, device, last, peer in (
-            (self.here, "near", 1, wire.SERVER_MAC),
-            (self.there, "far", 2, wire.CLIENT_MAC),
+            (self.here, "near", 1, netns_pair.SERVER_MAC),
+            (self.there, "far", 2, netns_pair.CLIENT_MAC),
         ):
             other = 3 - last
             lines = [f"address replace 10.9.{i}.{last}/24 dev {device}" for i in (0, 1)]
@@ -187,8 +187,8 @@ class Shapes:
             self.batch(where, lines)
         # Devices on which other devices take all frames.
         for n in (1, 2):
-            far = f"name far{n} address {wire.SERVER_MAC.hex(':')} netns {self.there.pid}"
-            near = f"name near{n} address {wire.CLIENT_MAC.hex(':')}"
+            far = f"name far{n} address {netns_pair.SERVER_MAC.hex(':')} netns {self.there.pid}"
+            near = f"name near{n} address {netns_pair.CLIENT_MAC.hex(':')}"
             self.here.ip(f"link add {near} type veth peer {far}")
             self.here.ip(f"link set near{n} up")
             self.there.ip(f"link set far{n} up")
@@ -236,7 +236,7 @@ class Shapes:
             encap = f"encap ip id 5 dst 10.9.0.{other}"
             return [f"route add 10.21.{n}.{other}/32 {encap} dev t{n}"]
         if name == "macsec":
-            mac = (wire.SERVER_MAC if last == 1 else wire.CLIENT_MAC).hex(":")
+            mac = (netns_pair.SERVER_MAC if last == 1 else netns_pair.CLIENT_MAC).hex(":")
             key = "0123456789abcdef0123456789abcdef"
             return [
                 f"macsec add t{n} tx sa 0 pn 1 on key 01 {key}",
@@ -323,7 +323,7 @@ class Shapes:
         self.raw.setblocking(False)
         self.tap = self.closing.enter_context(self.there.packet("far"))
         self.tap.setblocking(False)
-        self.seen: list[bytes] = [wire.frame4(bytes(1000)), wire.frame6(bytes(1000))]
+        self.seen: list[bytes] = [netns_pair.frame4(bytes(1000)), netns_pair.frame6(bytes(1000))]
         self.open_sctp()
         self.open_stack()
         self.bits = self.merging_bits()
@@ -454,7 +454,7 @@ class Shapes:
             script, text = self.library.register(RECEIVE.encode(), memory=SCRIPT_MEMORY)
             assert script >= 0, text
             taken = device != "lo" and self.random.random() < 0.3
-            sock = self.there.packet(device, 0 if taken else wire.ETH_P_ALL)
+            sock = self.there.packet(device, 0 if taken else netns_pair.ETH_P_ALL)
             sock.setblocking(False)
             room = self.random.choice([2048, 65536, 212992, 212992, 1 << 21])
             sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, room)
@@ -486,7 +486,7 @@ class Shapes:
             self.counts["frames"] += max(n, 0) if count == 1 else 0
             if count != 1 or n <= 0:
                 break
-        held = wire.memory(sock)
+        held = netns_pair.memory(sock)
         assert held["rmem"] <= held["rcvbuf"] + SLACK, held
         self.counts["dropped"] += (held["drops"] - receiver.drops) & 0xFFFFFFFF
         receiver.drops = held["drops"]
@@ -523,9 +523,9 @@ class Shapes:
             os.close(script)
             # The first read only reports that the device is gone.
             with contextlib.suppress(OSError):
-                wire.drain(sock)
-            wire.drain(sock)
-            held = wire.memory(sock)
+                netns_pair.drain(sock)
+            netns_pair.drain(sock)
+            held = netns_pair.memory(sock)
             sock.close()
             assert held["rmem"] == 0, held
 

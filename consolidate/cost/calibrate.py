@@ -8,7 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from consolidate import places
+from consolidate import paths
 from consolidate.cost import model
 from consolidate.cost.model import CostModel
 from consolidate.errors import ConsolidateError
@@ -25,15 +25,15 @@ def machine() -> str:
 
 def calibrate(backend: str, guest: str | None, rounds: int = ROUNDS) -> tuple[CostModel, Path]:
     """Measure here, or in a guest, and store the model."""
-    program = places.first(places.CALIBRATE)
+    program = paths.first(paths.CALIBRATE)
     if program is None:
         raise ConsolidateError("consolidate-calibrate is not built: run `make consolidate`")
     command = [str(program), backend, str(rounds)]
     if guest is not None:
-        if not places.GUEST.exists():
+        if not paths.GUEST.exists():
             raise ConsolidateError("guests are started from syscript's source tree only")
         options = ["-k", guest, "-m", "--fair", "--timeout", str(GUEST_TIME)]
-        command = [str(places.GUEST), *options, "--", *command]
+        command = [str(paths.GUEST), *options, "--", *command]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ConsolidateError(

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from consolidate import places
+from consolidate import paths
 from consolidate.mine.candidate import Candidate
-from consolidate.mine.flow import SIZE_ARG, Kind, Repeat, Source, Step
+from consolidate.mine.dataflow import SIZE_ARG, Kind, Repeat, Source, Step
 
 STAT = r"(?:stat|lstat|statx|newfstatat)"
 FSTAT = r"(?:fstat|newfstatat)"
@@ -104,7 +104,7 @@ def steps(candidate: Candidate) -> str:
 
 
 def path_of(name: str) -> Path | None:
-    return places.first(tuple(folder / f"{name}.lua" for folder in places.SCRIPTS))
+    return paths.first(tuple(folder / f"{name}.lua" for folder in paths.SCRIPTS))
 
 
 def script_for(candidate: Candidate) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from consolidate import places
+from consolidate import paths
 from consolidate.cost import calibrate, library, model, predict, replay
 from consolidate.cost.model import Cost, CostModel
 from consolidate.cost.replay import Program
@@ -24,7 +24,7 @@ from consolidate.errors import ConsolidateError, not_installed
 from consolidate.mine.candidate import Candidate, sequence
 
 # Sources and library that a replay is compiled with.
-PARTS = places.ROOT / "measure"
+PARTS = paths.ROOT / "measure"
 SOURCES = ("measure.c", "source.c")
 LIBRARY = "libsyscript.a"
 GUEST_TIME = 1800
@@ -61,7 +61,7 @@ class Place:
             return command
         clock = "--icount" if self.icount else "--fair"
         options = ["-k", self.guest, "-m", clock, "--timeout", str(GUEST_TIME)]
-        return [str(places.GUEST), *options, "--", *command]
+        return [str(paths.GUEST), *options, "--", *command]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def program_of(candidate: Candidate, trace: str, rounds: int, written: bool) -> 
 @contextmanager
 def directory() -> Iterator[Path]:
     """A directory for this process's replays; guests see the tree, but not /tmp."""
-    parent = places.BUILD if os.access(places.BUILD, os.W_OK) else None
+    parent = paths.BUILD if os.access(paths.BUILD, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="consolidate-replay-", dir=parent) as made:
         yield Path(made)
 
@@ -115,9 +115,9 @@ def compiled(program: Program, replays: Path) -> Path:
     if shutil.which("cc") is None:
         raise not_installed("cc, which compiles the replay,", "gcc libc6-dev")
     argv = ["cc", "-O2", "-g", "-D_GNU_SOURCE", f"-I{PARTS}"]
-    argv += [f"-I{path}" for path in (places.first(places.INCLUDE),) if path]
+    argv += [f"-I{path}" for path in (paths.first(paths.INCLUDE),) if path]
     argv += ["-o", str(output), str(source), *(str(PARTS / name) for name in SOURCES)]
-    argv += [f"-L{path}" for path in (places.first(places.LIBRARIES),) if path]
+    argv += [f"-L{path}" for path in (paths.first(paths.LIBRARIES),) if path]
     argv += [f"-l:{LIBRARY}", "-lm", "-lpthread"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -127,7 +127,7 @@ def compiled(program: Program, replays: Path) -> Path:
 
 def run(programs: list[Path], place: Place) -> list[tuple[CostModel, dict]]:
     """Each replay in both variants, all in one boot, with the cost models measured there."""
-    calibration = f"{places.first(places.CALIBRATE)} {place.backend} {place.calibration_rounds}"
+    calibration = f"{paths.first(paths.CALIBRATE)} {place.backend} {place.calibration_rounds}"
     replays = [f"{program} {place.backend}" for program in programs]
     if place.icount or place.rounds < FEW_ROUNDS:
         once, *raw = outputs([calibration, *replays], place)
@@ -206,7 +206,7 @@ def measure(
     candidates: list[Candidate], trace: str, place: Place, written: bool = False
 ) -> list[Measured]:
     """With `written`, the generated scripts, even if the library has its own."""
-    if place.guest is not None and not os.access(places.GUEST, os.X_OK):
+    if place.guest is not None and not os.access(paths.GUEST, os.X_OK):
         raise ConsolidateError(
             "guests are started from syscript's source tree only: --here measures on this machine"
         )

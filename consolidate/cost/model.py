@@ -33,7 +33,7 @@ NAMES += tuple(
 # as plain calls: which is cheaper depends on paths and files. So the range is widened by this share
 # of the plain calls' cost.
 IN_PROCESS = 0.3
-# Stands for a guest's accelerator in the shipped model, see shipped.py.
+# Stands for a guest's accelerator in the shipped model, see default_costs.py.
 MODELLED = "modelled"
 EMULATED = (
     "The cost model is of an emulated CPU (QEMU TCG), where a mode switch costs less than it\n"

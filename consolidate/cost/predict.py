@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from consolidate import calltable
-from consolidate.cost import library, moved
+from consolidate.cost import bytes_saved, library
 from consolidate.cost.model import NONE, Cost, CostModel
 from consolidate.mine.candidate import Candidate
-from consolidate.mine.flow import Flow, Kind, Repeat, Step
+from consolidate.mine.dataflow import Flow, Kind, Repeat, Step
 
 # The share of the program's time that makes a change worth while.
 WORTH = 0.005
@@ -134,7 +134,7 @@ def predict(candidate: Candidate, costs: CostModel | None, time: Clock) -> Predi
         candidate.calls,
         library.calls(script, candidate),
         sum(candidate.step_bytes),
-        moved.by_script(script, candidate),
+        bytes_saved.by_script(script, candidate),
         script,
         saved,
         share,

@@ -18,8 +18,8 @@ from consolidate.emit.plan import Node, Param, Plan
 from consolidate.emit.writer import NAME, RECLEN, PlanWriter
 from consolidate.errors import ConsolidateError
 from consolidate.mine.candidate import Candidate
-from consolidate.mine.flow import LISTERS, Kind, Step
-from consolidate.mine.tape import NONE, OK
+from consolidate.mine.dataflow import LISTERS, Kind, Step
+from consolidate.mine.encoded_trace import NONE, OK
 from consolidate.trace.values import Value
 
 TEMPLATE = Path(__file__).resolve().parent / "replay.c.in"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from consolidate.cost import library
 from consolidate.cost.replay import Program
 from consolidate.emit.plan import Plan
-from consolidate.mine.flow import Step
+from consolidate.mine.dataflow import Step
 
 
 class LibraryProgram(Program):

@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 
-from consolidate import places
+from consolidate import paths
 from consolidate.errors import ConsolidateError
 
 
 def command() -> str:
     """The command syscript(1): from the tree, installed next to this one, or another."""
-    found = places.first(places.COMMAND) or shutil.which("syscript")
+    found = paths.first(paths.COMMAND) or shutil.which("syscript")
     if found is None:
         raise ConsolidateError("the command syscript is missing: run `make cli`, or install it")
     return str(found)

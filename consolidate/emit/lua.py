@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from consolidate import calltable
 from consolidate.emit.plan import Node, Param, Plan, Record, expects
 from consolidate.emit.writer import NAME, RECLEN, PlanWriter
-from consolidate.mine.flow import SIZE_ARG, WAITS, Kind
-from consolidate.mine.tape import NONE, OK
+from consolidate.mine.dataflow import SIZE_ARG, WAITS, Kind
+from consolidate.mine.encoded_trace import NONE, OK
 from consolidate.trace.values import Value
 
 RESULTS = {

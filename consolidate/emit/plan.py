@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from consolidate import calltable
 from consolidate.mine import shape
 from consolidate.mine.candidate import Candidate
-from consolidate.mine.flow import LISTERS, SIZE_ARG, Flow, Kind, Source, Step
+from consolidate.mine.dataflow import LISTERS, SIZE_ARG, Flow, Kind, Source, Step
+from consolidate.mine.encoded_trace import NONE, OK
 from consolidate.mine.shape import STAT_SIZES, is_buffer, numbers
-from consolidate.mine.tape import NONE, OK
 from consolidate.trace.values import Value
 
 BUFFER_SIZE = 4096

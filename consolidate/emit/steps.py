@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from consolidate.emit.plan import Node, Plan
-from consolidate.mine.flow import Kind
+from consolidate.mine.dataflow import Kind
 
 NUMBERED = {Kind.NAME: "a name from step {}", Kind.READY: "what is ready in step {}"}
 

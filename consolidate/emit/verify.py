@@ -19,10 +19,10 @@ from consolidate.emit.lua import literal, quoted
 from consolidate.emit.plan import Node, Param, Plan, Record, Result, expects
 from consolidate.errors import ConsolidateError
 from consolidate.mine.constants import EXACT
-from consolidate.mine.flow import FILLERS, LISTERS, SIZE_ARG, WAITS, Kind, ready
+from consolidate.mine.dataflow import FILLERS, LISTERS, SIZE_ARG, WAITS, Kind, ready
+from consolidate.mine.encoded_trace import NONE, OK, outcome
 from consolidate.mine.match import Instance
 from consolidate.mine.shape import numbers
-from consolidate.mine.tape import NONE, OK, outcome
 from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value

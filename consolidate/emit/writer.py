@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from consolidate.emit.plan import Node, Param, Plan, is_buffer
-from consolidate.mine.flow import SIZE_ARG, Kind
+from consolidate.mine.dataflow import SIZE_ARG, Kind
 from consolidate.trace.values import Value
 
 # struct linux_dirent64: offsets of an entry's length and name.

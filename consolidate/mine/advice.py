@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from consolidate import calltable
-from consolidate.mine import depend
-from consolidate.mine.flow import LISTERS, entries
+from consolidate.mine import dependences
+from consolidate.mine.dataflow import LISTERS, entries
 from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.reader import Thread, Trace
@@ -140,7 +140,7 @@ class Adviser:
                 (OPENS, self.read_again),
                 (WRITERS, self.copies),
                 (WRITERS, self.small_writes),
-                (depend.READERS, self.small_reads),
+                (dependences.READERS, self.small_reads),
                 (ASKERS, self.asked_again),
                 (LISTERS, self.listings),
                 (DEVICE, self.device),
@@ -291,7 +291,7 @@ class Adviser:
             if fd not in opened:
                 continue
             path, series = opened[fd]
-            series.add(i, call.ret if call.name in depend.READERS and call.ret else 0)
+            series.add(i, call.ret if call.name in dependences.READERS and call.ret else 0)
             if call.name == "close":
                 reads[path].append(series)
             if call.name not in ON_READ:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from statistics import median
 
-from consolidate.mine.flow import WAITS, Flow, Repeat, Step
+from consolidate.mine.dataflow import WAITS, Flow, Repeat, Step
+from consolidate.mine.encoded_trace import OK, Tape
 from consolidate.mine.match import Instance, Matcher, Path, Run
-from consolidate.mine.tape import OK, Tape
 from consolidate.mine.templates import Template
 from consolidate.trace import copied
 from consolidate.trace.call import Call

@@ -12,13 +12,13 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from consolidate.mine import follow, shape, templates
+from consolidate.mine import dataflow_infer, shape, templates
 from consolidate.mine.candidate import Candidate, Scan, name_all
-from consolidate.mine.flow import Flow
-from consolidate.mine.follow import Follower
+from consolidate.mine.dataflow import Flow
+from consolidate.mine.dataflow_infer import Follower
+from consolidate.mine.encoded_trace import Tape, character
 from consolidate.mine.match import Matcher
-from consolidate.mine.pieces import pieces
-from consolidate.mine.tape import Tape, character
+from consolidate.mine.split import pieces
 from consolidate.mine.templates import Found, Template, halved, leaves
 
 # Templates whose data flow is traced, most promising first.
@@ -65,7 +65,7 @@ class Chooser:
                 continue
             seen.add(template)
             self.progress("following the data")
-            found = follow.follow(template, self.sample)
+            found = dataflow_infer.follow(template, self.sample)
             parts = pieces(found)
             half = halved(found.template)
             if parts == [found.template] and half is not None:
@@ -105,7 +105,7 @@ class Chooser:
         if not runs:
             return None
         # Derive data flow from the runs it really covers, from all parts of the trace.
-        some = runs[:: len(runs) // follow.RUNS + 1]
+        some = runs[:: len(runs) // dataflow_infer.RUNS + 1]
         found = Follower(template, matcher, self.tape, some)()
         scan = Scan(found, runs)
         if not self.recurs(template, scan) or shape.refusal(found):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 
 from consolidate import calltable
-from consolidate.mine.flow import DRAINERS, SIZE_ARG, Flow, Repeat
+from consolidate.mine.dataflow import DRAINERS, SIZE_ARG, Flow, Repeat
 from consolidate.trace.values import Value
 
 

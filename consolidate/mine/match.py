@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from consolidate import calltable
-from consolidate.mine.tape import Tape, character
+from consolidate.mine.encoded_trace import Tape, character
 from consolidate.mine.templates import Template, leaves, symbol
 
 # Order-independent calls that may come between two iterations, at most.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from consolidate import calltable
-from consolidate.mine.flow import (
+from consolidate.mine.dataflow import (
     DRAINED,
     FILLERS,
     LISTERS,
@@ -25,7 +25,7 @@ from consolidate.mine.flow import (
     Source,
     Step,
 )
-from consolidate.mine.tape import OK
+from consolidate.mine.encoded_trace import OK
 
 STAT_SIZES = {"stat": 144, "lstat": 144, "fstat": 144, "newfstatat": 144, "statx": 256}
 

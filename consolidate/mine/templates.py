@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 
-from consolidate.mine.tape import END, FIRST_LOOP, FIRST_SYMBOL, Tape
+from consolidate.mine.encoded_trace import END, FIRST_LOOP, FIRST_SYMBOL, Tape
 
 # A template is a tuple of symbols and, for loops in it, of tuples. A symbol stands for any number
 # of equal calls in a row; its complement (~) for exactly one.

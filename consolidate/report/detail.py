@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from consolidate.cost.predict import Prediction
 from consolidate.mine import constants
 from consolidate.mine.candidate import Candidate, Example, sequence, text, where
-from consolidate.mine.flow import Flow, Kind, Source
+from consolidate.mine.dataflow import Flow, Kind, Source
 from consolidate.report.report import Report
 from consolidate.report.table import remarks, saves, size
 from consolidate.trace.call import Call

@@ -13,7 +13,7 @@ from consolidate.cost.predict import Prediction
 from consolidate.mine import constants
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import Candidate, is_event_loop, sequence, where
-from consolidate.mine.flow import Step
+from consolidate.mine.dataflow import Step
 from consolidate.report import detail, graph
 from consolidate.report.report import Report
 from consolidate.trace.reader import Trace

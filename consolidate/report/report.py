@@ -11,7 +11,7 @@ from consolidate import calltable
 from consolidate.cost import predict
 from consolidate.cost.model import CostModel
 from consolidate.cost.predict import Clock, Prediction
-from consolidate.mine import advice, choose, startup, tape
+from consolidate.mine import advice, choose, encoded_trace, startup
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import Candidate
 from consolidate.report.progress import Progress
@@ -101,7 +101,7 @@ def mined(found: Trace, most: int, gap: float, progress) -> tuple:
     progress("looking for loops and sequences")
     aside = {thread.tid: startup.starts(thread) for thread in found.threads.values()}
     instead = advice.advise(found, aside)
-    cut = tape.cut(found, gap, aside)
+    cut = encoded_trace.cut(found, gap, aside)
     return cut.dropped, instead, choose.choose(cut, progress, most)
 
 

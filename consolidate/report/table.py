@@ -16,8 +16,8 @@ from consolidate.cost import library, model
 from consolidate.cost.model import Cost
 from consolidate.cost.predict import Clock, Prediction
 from consolidate.mine.candidate import Candidate, is_event_loop, sequence, where
-from consolidate.mine.flow import LISTERS
-from consolidate.mine.tape import START_UP
+from consolidate.mine.dataflow import LISTERS
+from consolidate.mine.encoded_trace import START_UP
 from consolidate.report.report import Report
 
 DROPPED = 6

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from consolidate.errors import ConsolidateError, not_installed
-from consolidate.trace.ending import as_shell
+from consolidate.trace.signals import as_shell
 
 NETLINK_AUDIT, READLOG, HEADER = 9, 1, 16
 SO_RCVBUFFORCE = 33

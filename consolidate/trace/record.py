@@ -15,8 +15,8 @@ from pathlib import Path
 
 from consolidate.errors import ConsolidateError, not_installed
 from consolidate.trace import auditing, system
-from consolidate.trace.ending import Ending, run_with_terminal
 from consolidate.trace.reader import ABOUT
+from consolidate.trace.signals import Ending, run_with_terminal
 
 # Records threads and children, time and duration, kinds of descriptors, and names listed by
 # getdents, which show where later paths come from; -q omits a message for each attached process.

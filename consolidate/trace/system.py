@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from consolidate.errors import ConsolidateError, not_installed
-from consolidate.trace.ending import Ending
+from consolidate.trace.signals import Ending
 
 LOST = re.compile(r"^LOST (\d+) events", re.M)
 

@@ -12,7 +12,7 @@
 #include "compat.h"
 #include "engine.h"
 #include "engine_call.h"
-#include "run_own.h"
+#include "run_priv.h"
 
 #define ENGINES_MAX	8
 

@@ -20,7 +20,7 @@
 #include "compat.h"
 #include "engine.h"
 #include "internals.h"
-#include "run_own.h"
+#include "run_priv.h"
 #include "scratch.h"
 #include "syscalls.h"
 #include "usermode.h"
@@ -32,7 +32,7 @@ static long no_enter(void *arg)
 	return -EOPNOTSUPP;
 }
 
-static long no_script(struct run_own *own, long (*fn)(void *arg), void *arg, void *stack)
+static long no_script(struct run_priv *own, long (*fn)(void *arg), void *arg, void *stack)
 {
 	return -EOPNOTSUPP;
 }
@@ -65,23 +65,23 @@ u64 run_ask_task_time(void)
 }
 EXPORT_SYMBOL_NS_GPL(run_ask_task_time, COMPAT_NS(SYSCRIPT));
 
-static __always_inline void run_begin_call(struct run_own *own, bool stack, bool rare)
+static __always_inline void run_begin_call(struct run_priv *own, bool stack, bool rare)
 {
-	unsigned long closed = ~own->meanwhile.seen;
-	unsigned long open = rare ? closed : own->meanwhile.seen;
+	unsigned long closed = ~own->wallclock.seen;
+	unsigned long open = rare ? closed : own->wallclock.seen;
 
 	own->since = run_task_time();
-	own->gate.open = stack ? closed : open;
-	own->gate.open_home = stack ? open : closed;
+	own->fastpath.open = stack ? closed : open;
+	own->fastpath.open_task_stack = stack ? open : closed;
 }
 
-static __always_inline void run_leave(struct run_own *own)
+static __always_inline void run_leave(struct run_priv *own)
 {
 	own->run.time += run_task_time() - own->since;
 }
 
 /* The run has moved: to another task than its last run, or to another stack. */
-static noinline void change_hands(struct run_own *own, void *stack)
+static noinline void change_hands(struct run_priv *own, void *stack)
 {
 	const struct run_atomic_ops *atomic = own->run.engine->atomic;
 
@@ -89,19 +89,19 @@ static noinline void change_hands(struct run_own *own, void *stack)
 		atomic->change(own);
 	own->task = current;
 	own->stack = (unsigned long)stack;
-	own->home = NULL;
+	own->task_stack = NULL;
 	own->atomic = atomic;
 }
 
-void run_end_rare(struct run_own *own, bool well)
+void run_end_rare(struct run_priv *own, bool well)
 {
 	struct run_keeper *keeper;
 
-	watchers_hide(&own->outer, current_pt_regs());
+	observers_hide(&own->outer, current_pt_regs());
 	/* Kernel threads have no state to set up or to clean up between calls. */
 	if (own->thread)
 		return;
-	for (keeper = own->held.keepers; keeper; keeper = keeper->next)
+	for (keeper = own->resources.keepers; keeper; keeper = keeper->next)
 		keeper->end_run(keeper, well);
 }
 EXPORT_SYMBOL_NS_GPL(run_end_rare, COMPAT_NS(SYSCRIPT));
@@ -112,35 +112,35 @@ static __always_inline long call_here(long (*fn)(void *arg), void *arg)
 	return likely(fn == static_call_query(run_enter)) ? static_call(run_enter)(arg) : fn(arg);
 }
 
-static __always_inline long run_as(struct run_own *own, long (*fn)(void *arg), void *arg,
+static __always_inline long run_as(struct run_priv *own, long (*fn)(void *arg), void *arg,
 				   void *stack)
 {
-	bool rare = run_begin_anew(own) || run_task_has_rare();
+	bool rare = run_begin_anew(own) || run_task_needs_slowpath();
 	long ret;
 
 	run_set_limits(own);
 	run_begin_call(own, stack, rare);
-	ret = stack ? stack_on(fn, arg, stack, &own->home) : call_here(fn, arg);
+	ret = stack ? stack_on(fn, arg, stack, &own->task_stack) : call_here(fn, arg);
 	run_leave(own);
 	run_end(own, ret);
 	return ret;
 }
 
 /* Not inlined: each branch saves only the registers that it needs. */
-static noinline long run_preemptible(struct run_own *own, long (*fn)(void *arg), void *arg,
+static noinline long run_preemptible(struct run_priv *own, long (*fn)(void *arg), void *arg,
 				     void *stack)
 {
 	return stack ? run_as(own, fn, arg, stack) : run_as(own, fn, arg, NULL);
 }
 
-static __always_inline long run_either(struct run_own *own, long (*fn)(void *arg), void *arg,
+static __always_inline long run_either(struct run_priv *own, long (*fn)(void *arg), void *arg,
 				       void *stack)
 {
 	return own->atomic ? static_call(run_atomic_script)(own, fn, arg, stack) :
 			     run_preemptible(own, fn, arg, stack);
 }
 
-static noinline long run_anew(struct run_own *own, long (*fn)(void *arg), void *arg,
+static noinline long run_anew(struct run_priv *own, long (*fn)(void *arg), void *arg,
 			      void *stack)
 {
 	change_hands(own, stack);
@@ -149,7 +149,7 @@ static noinline long run_anew(struct run_own *own, long (*fn)(void *arg), void *
 
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
 	if (unlikely(own->task != current || own->stack != (unsigned long)stack))
 		return run_anew(own, fn, arg, stack);
@@ -159,22 +159,22 @@ EXPORT_SYMBOL_NS_GPL(run_script, COMPAT_NS(SYSCRIPT));
 
 void run_abandon(struct run *run, long ret)
 {
-	stack_abandon(ret, run_own(run)->home);
+	stack_abandon(ret, run_priv(run)->task_stack);
 }
 EXPORT_SYMBOL_NS_GPL(run_abandon, COMPAT_NS(SYSCRIPT));
 
 /* -- What has happened meanwhile --------------------------------------------- */
 
-static void look_at_signals(struct run_own *own)
+static void look_at_signals(struct run_priv *own)
 {
 	if (fatal_signal_pending(current)) {
-		own->run.doom = -ECANCELED;
+		own->run.stop_reason = -ECANCELED;
 	} else if (!usermode_flags(USERMODE_ENDS)) {
-		own->meanwhile.signalled = 0;
-	} else if (!own->meanwhile.signalled) {
-		own->meanwhile.signalled = jiffies | 1;
-	} else if (run_has_passed(own->meanwhile.signalled, own->run.grace)) {
-		run_doom(&own->run, -EINTR);
+		own->wallclock.signalled = 0;
+	} else if (!own->wallclock.signalled) {
+		own->wallclock.signalled = jiffies | 1;
+	} else if (run_has_passed(own->wallclock.signalled, own->run.grace)) {
+		run_stop(&own->run, -EINTR);
 	}
 }
 
@@ -183,23 +183,23 @@ static void look_at_signals(struct run_own *own)
  * could have ended.  Also lets cgroups throttle the task, audit count its rules, and RCU-tasks
  * readers go on, because a run may not sleep or return to user mode for long.
  */
-noinline void run_look_at_clocks(struct run_own *own, bool waited)
+noinline void run_check_clocks(struct run_priv *own, bool waited)
 {
 	unsigned long now = jiffies;
 
 	if (!waited)
-		own->meanwhile.used += now - own->meanwhile.seen;
-	own->meanwhile.seen = now;
+		own->wallclock.used += now - own->wallclock.seen;
+	own->wallclock.seen = now;
 	if (own->run.wall_limit != SYSCRIPT_NO_LIMIT &&
-	    jiffies_to_nsecs(own->meanwhile.used) > own->run.wall_limit)
-		run_doom(&own->run, -ETIMEDOUT);
+	    jiffies_to_nsecs(own->wallclock.used) > own->run.wall_limit)
+		run_stop(&own->run, -ETIMEDOUT);
 	usermode_throttle();
 	audits_look();
 	cond_resched_tasks_rcu_qs();
 }
-EXPORT_SYMBOL_NS_GPL(run_look_at_clocks, COMPAT_NS(SYSCRIPT));
+EXPORT_SYMBOL_NS_GPL(run_check_clocks, COMPAT_NS(SYSCRIPT));
 
-noinline void run_do_work(struct run_own *own)
+noinline void run_do_work(struct run_priv *own)
 {
 	if (usermode_flags(USERMODE_RESCHED))
 		schedule();
@@ -209,11 +209,11 @@ EXPORT_SYMBOL_NS_GPL(run_do_work, COMPAT_NS(SYSCRIPT));
 
 bool run_is_over(struct run *run, bool waits)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
-	run_look(own, waits);
+	run_checkpoint(own, waits);
 	own->call.switches = current->nvcsw;
-	return run->doom;
+	return run->stop_reason;
 }
 
 int run_pending(struct run *run)
@@ -230,23 +230,23 @@ long run_work_syscall(struct run_work *work)
 	int err;
 
 	/* The engine is already unwinding the run. */
-	if (unlikely(run_doom_passes(work->own->run.doom)))
+	if (unlikely(run_stop_passes(work->own->run.stop_reason)))
 		return -EINTR;
 	err = syscalls_call(work->index, &work->own->call.regs, &ret);
 	if (unlikely(err))
-		run_doom(&work->own->run, err);
+		run_stop(&work->own->run, err);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(run_work_syscall, COMPAT_NS(SYSCRIPT));
 
 static long sleepable_answered(struct run_work *work)
 {
-	struct run_own *own = work->own;
+	struct run_priv *own = work->own;
 	long ret = 0;
 	int err = syscalls_call_answered(work->index, &own->call.regs, work->answer, &ret);
 
 	if (err)
-		run_doom(&own->run, err);
+		run_stop(&own->run, err);
 	return ret;
 }
 
@@ -260,21 +260,21 @@ long run_sleepable(void *arg);
 long run_sleepable(void *arg)
 {
 	struct run_work *work = arg;
-	struct run_own *own = work->own;
+	struct run_priv *own = work->own;
 	long ret;
 
 	run_leave(own);
 	if (unlikely(own->run.time > own->run.deadline))
-		run_doom(&own->run, -ETIME);
+		run_stop(&own->run, -ETIME);
 	ret = INDIRECT_CALL_1(work->fn, run_work_syscall, work);
-	run_look(own, work->waits);
-	run_begin_call(own, own->stack, run_has_rare(own));
+	run_checkpoint(own, work->waits);
+	run_begin_call(own, own->stack, run_needs_slowpath(own));
 	return ret;
 }
 
 static __always_inline long do_sleepable_late(struct run_work *work)
 {
-	void *home = work->own->home;
+	void *home = work->own->task_stack;
 
 	if (work->own->atomic)
 		return static_call(run_atomic_leave)(work);
@@ -294,18 +294,18 @@ static long sleepable_nothing(struct run_work *work)
 
 void run_poll(struct run *run)
 {
-	struct run_work work = { .own = run_own(run), .fn = sleepable_nothing };
+	struct run_work work = { .own = run_priv(run), .fn = sleepable_nothing };
 
 	do_sleepable(&work);
 }
 EXPORT_SYMBOL_NS_GPL(run_poll, COMPAT_NS(SYSCRIPT));
 
-static __always_inline long syscall_returned(struct run_own *own, long ret)
+static __always_inline long syscall_returned(struct run_priv *own, long ret)
 {
 	struct run *run = &own->run;
 
 	run->syscalls++;
-	if (unlikely(run->doom) && run->engine->end)
+	if (unlikely(run->stop_reason) && run->engine->end)
 		run->engine->end(run->vm);
 	return ret;
 }
@@ -318,7 +318,7 @@ static __always_inline long syscall_returned(struct run_own *own, long ret)
 
 MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool waits)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	struct run_work work = {
 		.own = own, .fn = run_work_syscall, .index = index, .waits = waits,
 	};
@@ -329,7 +329,7 @@ MAY_END long run_syscall_sleepable(struct run *run, unsigned int index, bool wai
 /* The tick came after script code was left, so none of the time is script code's. */
 static long look_after(struct run_work *work)
 {
-	struct run_own *own = work->own;
+	struct run_priv *own = work->own;
 
 	if (!own->atomic)
 		own->since = run_task_time();
@@ -344,7 +344,7 @@ static MAY_END long leave_after(struct run_work *work)
 MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool waits, long answer)
 {
 	struct run_work work = {
-		.own = run_own(run), .fn = sleepable_answered, .index = index,
+		.own = run_priv(run), .fn = sleepable_answered, .index = index,
 		.waits = waits, .answer = answer,
 	};
 
@@ -354,7 +354,7 @@ MAY_END long run_syscall_answered(struct run *run, unsigned int index, bool wait
 MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 {
 	struct run_work work = {
-		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = waits,
+		.own = run_priv(run), .fn = sleepable_after_syscall, .ret = ret, .waits = waits,
 	};
 
 	return leave_after(&work);
@@ -363,7 +363,7 @@ MAY_END long run_after_syscall(struct run *run, long ret, bool waits)
 long run_after_batch(struct run *run, long ret)
 {
 	struct run_work work = {
-		.own = run_own(run), .fn = sleepable_after_syscall, .ret = ret, .waits = true,
+		.own = run_priv(run), .fn = sleepable_after_syscall, .ret = ret, .waits = true,
 	};
 
 	return look_after(&work);
@@ -371,10 +371,10 @@ long run_after_batch(struct run *run, long ret)
 
 static long sleepable_as_syscall(struct run_work *work)
 {
-	int err = watchers_check();
+	int err = observers_check();
 
 	if (unlikely(err)) {
-		run_doom(&work->own->run, err);
+		run_stop(&work->own->run, err);
 		return err;
 	}
 	return syscalls_result(work->as_syscall(work->arg));
@@ -383,7 +383,7 @@ static long sleepable_as_syscall(struct run_work *work)
 long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits)
 {
 	struct run_work work = {
-		.own = run_own(run), .fn = sleepable_as_syscall,
+		.own = run_priv(run), .fn = sleepable_as_syscall,
 		.as_syscall = fn, .arg = arg, .waits = waits,
 	};
 
@@ -400,7 +400,7 @@ static long sleepable_other(struct run_work *work)
 long run_outside(struct run *run, long (*fn)(void *arg), void *arg)
 {
 	struct run_work work = {
-		.own = run_own(run), .fn = sleepable_other,
+		.own = run_priv(run), .fn = sleepable_other,
 		.as_syscall = fn, .arg = arg,
 	};
 
@@ -415,7 +415,7 @@ long run_scratch_mapped(struct run *run)
 
 	if (run->scratch)
 		return run->scratch;
-	addr = scratch_map(&run_own(run)->held.scratch);
+	addr = scratch_map(&run_priv(run)->resources.scratch);
 	if (!IS_ERR_VALUE(addr))
 		run->scratch = addr;
 	return addr;
@@ -434,11 +434,11 @@ EXPORT_SYMBOL_NS_GPL(run_scratch, COMPAT_NS(SYSCRIPT));
 
 char *run_buffer(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
-	if (!own->held.buffer)
-		own->held.buffer = kvmalloc(RUN_BUFFER_SIZE, GFP_KERNEL_ACCOUNT);
-	return own->held.buffer;
+	if (!own->resources.buffer)
+		own->resources.buffer = kvmalloc(RUN_BUFFER_SIZE, GFP_KERNEL_ACCOUNT);
+	return own->resources.buffer;
 }
 EXPORT_SYMBOL_NS_GPL(run_buffer, COMPAT_NS(SYSCRIPT));
 
@@ -450,18 +450,18 @@ static size_t room_of(const struct engine_ops *engine)
 /* Engines without output get no room for its text, which is most of the structure. */
 static size_t size_of_run(const struct engine_ops *engine)
 {
-	return offsetof(struct run_own, run.output.text) + (engine->prints ? OUTPUT_LEN : 0);
+	return offsetof(struct run_priv, run.output.text) + (engine->prints ? OUTPUT_LEN : 0);
 }
 
 struct run *run_create(const struct engine_ops *engine)
 {
 	size_t room = room_of(engine);
 	char *p = kvmalloc(room + size_of_run(engine), GFP_KERNEL_ACCOUNT);
-	struct run_own *own = (struct run_own *)(p + room);
+	struct run_priv *own = (struct run_priv *)(p + room);
 
 	if (!p)
 		return NULL;
-	memset(p, 0, room + offsetof(struct run_own, run.output.text));
+	memset(p, 0, room + offsetof(struct run_priv, run.output.text));
 	own->run.engine = engine;
 	if (engine->atomic)
 		engine->atomic->init(own);
@@ -470,16 +470,16 @@ struct run *run_create(const struct engine_ops *engine)
 
 void run_release(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
-	scratch_unmap(own->held.scratch);
-	own->held.scratch = NULL;
-	kvfree(own->held.buffer);
-	own->held.buffer = NULL;
-	while (own->held.keepers) {
-		struct run_keeper *keeper = own->held.keepers;
+	scratch_unmap(own->resources.scratch);
+	own->resources.scratch = NULL;
+	kvfree(own->resources.buffer);
+	own->resources.buffer = NULL;
+	while (own->resources.keepers) {
+		struct run_keeper *keeper = own->resources.keepers;
 
-		own->held.keepers = keeper->next;
+		own->resources.keepers = keeper->next;
 		keeper->release(keeper);
 	}
 }
@@ -490,6 +490,6 @@ void run_destroy(struct run *run)
 
 	run_release(run);
 	if (engine->atomic)
-		engine->atomic->forget(run_own(run));
-	kvfree((char *)run_own(run) - room_of(engine));
+		engine->atomic->forget(run_priv(run));
+	kvfree((char *)run_priv(run) - room_of(engine));
 }

@@ -71,7 +71,7 @@ static long call_nesting(unsigned int index, const struct pt_regs *regs)
 	hlist_add_head(&caller.node, &like->list);
 	spin_unlock(&like->lock);
 
-	ret = entries_call(index, regs);
+	ret = syscall_entry_call(index, regs);
 
 	spin_lock(&like->lock);
 	hlist_del(&caller.node);
@@ -98,7 +98,7 @@ static long call_entry(unsigned int index, const struct pt_regs *regs)
 {
 	if (unlikely(syscalls_may_nest(call_flags[index], regs)))
 		return call_nesting(index, regs);
-	return entries_call(index, regs);
+	return syscall_entry_call(index, regs);
 }
 
 /*
@@ -131,14 +131,14 @@ static long call_now(unsigned int index, const struct pt_regs *regs)
 	return call_entry(index, regs);
 }
 
-static void syscalls_describe(struct watchers_call *call, unsigned int index,
+static void syscalls_describe(struct observers_call *call, unsigned int index,
 			      const struct pt_regs *regs)
 {
-	watchers_describe(call, entries_numbers[index], arg_counts[index], regs);
+	observers_describe(call, syscall_entry_numbers[index], arg_counts[index], regs);
 }
 
-/* Returns 0, or the error that the run has to end with. @asked: the result of watchers_enter(). */
-static int call_if_allowed(struct watchers_call *call, int asked, unsigned int index,
+/* Returns 0, or the error that the run has to end with. @asked: the result of observers_enter(). */
+static int call_if_allowed(struct observers_call *call, int asked, unsigned int index,
 			   const struct pt_regs *regs, long *ret)
 {
 	if (asked < 0)
@@ -147,27 +147,27 @@ static int call_if_allowed(struct watchers_call *call, int asked, unsigned int i
 		call->ret = call_now(index, regs);
 	else if (call_flags[index] & SC_INT)
 		call->ret = (int)call->ret;
-	watchers_leave(call);
+	observers_leave(call);
 	*ret = call->ret;
 	return 0;
 }
 
 static noinline int call_watched(unsigned int index, const struct pt_regs *regs, long *ret)
 {
-	struct watchers_call call;
+	struct observers_call call;
 
 	syscalls_describe(&call, index, regs);
-	return call_if_allowed(&call, watchers_enter(&call), index, regs, ret);
+	return call_if_allowed(&call, observers_enter(&call), index, regs, ret);
 }
 
 int syscalls_call_answered(unsigned int index, const struct pt_regs *regs, long answer,
 			   long *ret)
 {
-	struct watchers_call call;
+	struct observers_call call;
 	int err;
 
 	syscalls_describe(&call, index, regs);
-	err = call_if_allowed(&call, watchers_answered(&call, answer), index, regs, ret);
+	err = call_if_allowed(&call, observers_answered(&call, answer), index, regs, ret);
 	*ret = syscalls_result(*ret);
 	return err;
 }
@@ -176,7 +176,7 @@ int syscalls_call(unsigned int index, const struct pt_regs *regs, long *ret)
 {
 	int err = 0;
 
-	if (unlikely(watchers_watch()))
+	if (unlikely(observers_watch()))
 		err = call_watched(index, regs, ret);
 	else
 		*ret = call_now(index, regs);
@@ -190,6 +190,6 @@ long syscalls_plain_watched(struct run *run, unsigned int index, const struct pt
 	int err = call_watched(index, regs, &ret);
 
 	if (err)
-		run_doom(run, err);
+		run_stop(run, err);
 	return err ? err : ret;
 }

@@ -12,10 +12,10 @@
 #include <linux/sched.h>
 #include <linux/thread_info.h>
 
-#include "entries.h"
+#include "syscall_jump_table.h"
 #include "../../include/uapi/syscript.h"
 #include "usermode.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 struct run;
 
@@ -25,7 +25,7 @@ struct run;
 /*
  * Makes call @index (the line in syscalls.def, counting SYSCALL() only) with the arguments in
  * @regs.  Returns 0 with the call's own result in @ret, where -ERESTART* has become -EINTR; or,
- * without having made the call, the error that the run has to end with: see watchers.h.
+ * without having made the call, the error that the run has to end with: see syscall_observers.h.
  *
  * May sleep, unless the entry has SC_FAST.
  */
@@ -80,7 +80,7 @@ static __always_inline long __syscalls_again(struct run *run, unsigned int index
 					     long (*entry)(const struct pt_regs *regs),
 					     const struct pt_regs *regs)
 {
-	long ret = unlikely(watchers_watch()) ? syscalls_plain_watched(run, index, regs) :
+	long ret = unlikely(observers_watch()) ? syscalls_plain_watched(run, index, regs) :
 						entry(regs);
 
 	usermode_works();
@@ -98,13 +98,13 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 
 /*
  * Makes the call @name as a part of a batch.  May sleep.  Returns its result, with -EINTR for
- * -ERESTART*; a run that watchers end is doomed.
+ * -ERESTART*; a run that observers end is doomed.
  */
 #define syscalls_plain(run, name, a, b, c, d)	\
-	__syscalls_plain(run, ENTRIES_##name, entries_##name, a, b, c, d)
+	__syscalls_plain(run, SYSCALL_ENTRY_##name, syscall_entry_##name, a, b, c, d)
 
 /* As syscalls_plain(), for a repeated call whose arguments are in @regs. */
 #define syscalls_again(run, name, regs)	\
-	__syscalls_again(run, ENTRIES_##name, entries_##name, regs)
+	__syscalls_again(run, SYSCALL_ENTRY_##name, syscall_entry_##name, regs)
 
 #endif /* SYSCRIPT_SYSCALLS_H */

@@ -10,7 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "run_own.h"
+#include "run_priv.h"
 #include "usermem.h"
 
 /* Longer copies are made outside of script code, where other tasks can run. */

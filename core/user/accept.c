@@ -53,7 +53,7 @@ long accept_batch(struct run *run, const struct accept_request *request)
 
 	if (request->n > ACCEPT_MAX)
 		return -EINVAL;
-	while (i < request->n && !run->doom) {
+	while (i < request->n && !run->stop_reason) {
 		ret = accept_next(run, request, request->addr + i * sizeof(int));
 		if (ret >= 0)
 			i++;

@@ -5,7 +5,7 @@
  * check themselves.  It sleeps when nothing has run for a while: while scripts are called often,
  * no call has to wake it.
  *
- * Runs begin and end without a lock, because a signal handler may call a script: each run_own has
+ * Runs begin and end without a lock, because a signal handler may call a script: each run_priv has
  * an entry for life, whose state says whether it runs.  Entries are never freed, but reused.
  */
 #include <linux/capability.h>
@@ -33,7 +33,7 @@ enum entry_state {
 
 struct clock_entry {
 	struct clock_entry *next;	/* never changes */
-	struct run_own *own;		/* NULL: the entry is free */
+	struct run_priv *own;		/* NULL: the entry is free */
 	unsigned long runner;		/* ticket_self() */
 	unsigned int state;
 };
@@ -197,7 +197,7 @@ void clock_put(void)
 
 /* -- Runs --------------------------------------------------------------------------- */
 
-bool clock_add(struct run_own *own)
+bool clock_add(struct run_priv *own)
 {
 	struct clock_entry *entry;
 
@@ -218,7 +218,7 @@ bool clock_add(struct run_own *own)
 	return entry;
 }
 
-void clock_del(struct run_own *own)
+void clock_del(struct run_priv *own)
 {
 	clock_leave(own);
 	lock_take(LOCK_CLOCK);
@@ -226,7 +226,7 @@ void clock_del(struct run_own *own)
 	lock_give(LOCK_CLOCK);
 }
 
-void clock_enter(struct run_own *own)
+void clock_enter(struct run_priv *own)
 {
 	own->clock->runner = ticket_self();
 	__atomic_store_n(&own->clock->state, RUNNING, __ATOMIC_SEQ_CST);
@@ -235,7 +235,7 @@ void clock_enter(struct run_own *own)
 		futex_wake(&thread_state);
 }
 
-void clock_leave(struct run_own *own)
+void clock_leave(struct run_priv *own)
 {
 	unsigned int *state = &own->clock->state;
 

@@ -248,7 +248,7 @@ struct script *user_fd_find(int fd)
 			break;
 		user_fd_put(script);
 	}
-	if (script && fd < QUICK && run_own(script->program->run)->kernel_id)
+	if (script && fd < QUICK && run_priv(script->program->run)->kernel_id)
 		__atomic_store_n(&quick[fd], script, __ATOMIC_RELAXED);
 	return script;
 }

@@ -256,7 +256,7 @@ static long send_all(struct run *run, struct frames *frames, struct mmsghdr *msg
 	while (next < frames->nout) {
 		ret = frames_syscall(run, SYS_sendmmsg, frames->fd, (long)(msgs + next),
 				     frames->nout - next, MSG_NOSIGNAL);
-		if (ret == -EAGAIN || ret == -EINTR || run->doom) {
+		if (ret == -EAGAIN || ret == -EINTR || run->stop_reason) {
 			err = err ? err : ret;
 			break;
 		}
@@ -343,7 +343,7 @@ static void share_out(struct frames_port *port)
 	}
 }
 
-static struct frames_port *add_port(struct run_own *own, int fd)
+static struct frames_port *add_port(struct run_priv *own, int fd)
 {
 	/* Not malloc(), which a signal handler that calls a script may have interrupted. */
 	struct frames_port *port = mmap(NULL, sizeof(*port), PROT_READ | PROT_WRITE,
@@ -360,7 +360,7 @@ static struct frames_port *add_port(struct run_own *own, int fd)
 
 long frames_open(struct run *run, int fd, enum frames_take take, struct frames **frames)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	struct frames_port *port = own->ports;
 	long ret = check_socket(run, fd);
 	unsigned int n = 0;

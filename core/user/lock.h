@@ -15,7 +15,7 @@
 enum lock_id {
 	LOCK_COSY,		/* cosy/host.c */
 	LOCK_MOVE,		/* fallback.c: held while a script is registered again */
-	LOCK_MAKING,		/* lua_base.c: held while a base is made */
+	LOCK_MAKING,		/* lua_shared_image.c: held while a base is made */
 	LOCK_BASES,
 	LOCK_FALLBACKS,
 	LOCK_FDS,		/* user/fd.c */

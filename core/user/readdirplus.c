@@ -99,8 +99,8 @@ static long get_names(struct run *run, struct readdirplus *dir)
 			p += from->d_reclen;
 		}
 		if (dir->n == before)
-			run_check_wall(run_own(run), sys_now(CLOCK_MONOTONIC));
-		if (run->doom)
+			run_check_wall(run_priv(run), sys_now(CLOCK_MONOTONIC));
+		if (run->stop_reason)
 			return -EINTR;
 	}
 }

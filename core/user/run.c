@@ -23,15 +23,15 @@ int run_pending(struct run *run)
 /* Clears the state of the last run. */
 static void begin_anew(struct run *run)
 {
-	if (run_doom_passes(run->doom))
-		run->doom = 0;
+	if (run_stop_passes(run->stop_reason))
+		run->stop_reason = 0;
 	run->error_len = 0;
 	run->error[0] = '\0';
 }
 
 long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	unsigned int depth = signals_open();
 	long ret;
 
@@ -50,13 +50,13 @@ long run_script(struct run *run, long (*fn)(void *arg), void *arg, void *stack)
 		clock_leave(own);
 	run_end_time(run);
 	signals_shut(depth);
-	frames_end_run(own->ports, ret >= 0 && !run->doom);
+	frames_end_run(own->ports, ret >= 0 && !run->stop_reason);
 	return ret;
 }
 
 void run_abandon(struct run *run, long ret)
 {
-	stack_abandon(ret, run_own(run)->home);
+	stack_abandon(ret, run_priv(run)->home);
 }
 
 /* -- What a run holds -------------------------------------------------------- */
@@ -77,7 +77,7 @@ long run_scratch(struct run *run)
 
 char *run_buffer(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
 	long addr;
 
@@ -94,7 +94,7 @@ char *run_buffer(struct run *run)
 
 struct output *run_output(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	long addr;
 
 	if (own->output)
@@ -108,7 +108,7 @@ struct output *run_output(struct run *run)
 	return own->output;
 }
 
-/* noinline: compilers would warn that members of struct run_own are not allocated. */
+/* noinline: compilers would warn that members of struct run_priv are not allocated. */
 static __attribute__((noinline)) void *allocate(size_t size)
 {
 	return malloc(size);
@@ -116,13 +116,13 @@ static __attribute__((noinline)) void *allocate(size_t size)
 
 struct run *run_create(const struct engine_ops *engine)
 {
-	size_t size = offsetof(struct run_own, run.output.text) +
+	size_t size = offsetof(struct run_priv, run.output.text) +
 		      (engine->prints ? OUTPUT_LEN : 0);
-	struct run_own *own = allocate(size);
+	struct run_priv *own = allocate(size);
 
 	if (!own)
 		return NULL;
-	memset(own, 0, offsetof(struct run_own, run.output.text));
+	memset(own, 0, offsetof(struct run_priv, run.output.text));
 	own->run.engine = engine;
 	if (engine->prints)
 		own->output = &own->run.output;
@@ -136,7 +136,7 @@ struct run *run_create(const struct engine_ops *engine)
 
 void run_release(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
 	if (run->scratch)
 		sys_call(munmap, run->scratch, SCRATCH_SIZE);
@@ -150,7 +150,7 @@ void run_release(struct run *run)
 
 void run_destroy(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
 	run_release(run);
 	clock_del(own);

@@ -45,7 +45,7 @@ int user_copy_image(char **copy, const struct syscript_register *reg)
 /* The id of the script in the kernel that @script only hosts, or 0. */
 static unsigned long long kernel_id(const struct script *script)
 {
-	return READ_ONCE(run_own(script->program->run)->kernel_id);
+	return READ_ONCE(run_priv(script->program->run)->kernel_id);
 }
 
 int user_backend(const struct script *script)
@@ -225,7 +225,7 @@ static unsigned int text_error(const struct run *run, char *buf, unsigned int le
 /* Like output_take(). */
 static unsigned int text_output(struct run *run, char *buf, unsigned int n)
 {
-	struct output *output = run_own(run)->output;
+	struct output *output = run_priv(run)->output;
 
 	return output ? output_take(output, buf, n) : 0;
 }
@@ -276,7 +276,7 @@ static void fill_info(struct script *script, struct syscript_info *info)
 	program_info(script->program, info);
 	info->id = kernel_id(script) ?: script->id;
 	if (kernel_id(script) && info->state != SYSCRIPT_STATE_DEAD)
-		info->state = run_own(script->program->run)->kernel_runs ?
+		info->state = run_priv(script->program->run)->kernel_runs ?
 			SYSCRIPT_STATE_RUNNING : SYSCRIPT_STATE_READY;
 	if (info->engine == SYSCRIPT_LUA_ON_CONFINED) {
 		info->engine = SYSCRIPT_ENGINE_CONFINED;

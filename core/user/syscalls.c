@@ -57,7 +57,7 @@ static bool call_nests(const struct call_entry *entry, const long *args)
 
 static long plain_syscall(struct run *run, long nr, const long *args, bool waits)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	unsigned long left = run_leave(run);
 	long ret;
 
@@ -85,13 +85,13 @@ long run_syscall(struct run *run, unsigned int index, const long *args)
 	long ret = -EDEADLK;
 
 	run->syscalls++;
-	if (run_doom_passes(run->doom))
+	if (run_stop_passes(run->stop_reason))
 		ret = -EINTR;
 	else if (!call_nests(entry, args))
 		ret = plain_syscall(run, entry->nr, args, entry->flags & SC_WAITS);
 	if (entry->flags & SC_INT)
 		ret = (int)ret;
-	if (unlikely(run->doom) && run->engine->end)
+	if (unlikely(run->stop_reason) && run->engine->end)
 		run->engine->end(run->vm);
 	return ret;
 }
@@ -108,22 +108,22 @@ long run_as_syscall(struct run *run, long (*fn)(void *arg), void *arg, int waits
 	return ret;
 }
 
-enum gate_index {
-#define SYSCALL(name, kinds, flags)	GATE_##name,
+enum thunk_index {
+#define SYSCALL(name, kinds, flags)	THUNK_##name,
 #include "syscalls.def"
 };
 
 #define SYSCALL(name, kinds, flags)						\
-static long gate_##name(struct run *run, long a, long b, long c, long d, long e, \
+static long thunk_##name(struct run *run, long a, long b, long c, long d, long e, \
 			long f)							\
 {										\
 	const long args[6] = { a, b, c, d, e, f };				\
 										\
-	return run_syscall(run, GATE_##name, args);					\
+	return run_syscall(run, THUNK_##name, args);					\
 }
 #include "syscalls.def"
 
-run_gate *const run_gates[] = {
-#define SYSCALL(name, kinds, flags)	gate_##name,
+run_thunk *const run_thunks[] = {
+#define SYSCALL(name, kinds, flags)	thunk_##name,
 #include "syscalls.def"
 };

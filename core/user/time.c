@@ -21,7 +21,7 @@ static unsigned long cpu_now(void)
 }
 
 /* Notes a reading of the CPU clock, when @time had been counted. */
-static void set_cpu(struct run_own *own, unsigned long cpu, unsigned long time)
+static void set_cpu(struct run_priv *own, unsigned long cpu, unsigned long time)
 {
 	own->cpu_time = time;
 	/* The clock thread reads it as well. */
@@ -34,7 +34,7 @@ static void set_cpu(struct run_own *own, unsigned long cpu, unsigned long time)
  */
 void run_begin_time(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	unsigned long now = sys_now(CLOCK_MONOTONIC);
 
 	own->start = run->time;
@@ -48,7 +48,7 @@ void run_begin_time(struct run *run)
 
 void run_end_time(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 
 	run_leave(run);
 	own->is_short = run->time - own->start <= LONG_NS;
@@ -57,7 +57,7 @@ void run_end_time(struct run *run)
 /* After a long system call the CPU clock is read again: that time is not the script's. */
 void run_enter(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	unsigned long now = sys_now(CLOCK_MONOTONIC);
 
 	if (own->cpu && now - own->left > LONG_NS)
@@ -69,7 +69,7 @@ void run_enter(struct run *run)
  * How much of a stretch of @elapsed ns this thread had the CPU: at most the CPU time since the
  * last reading, less the stretches counted since.
  */
-static unsigned long had_cpu(struct run_own *own, unsigned long elapsed)
+static unsigned long had_cpu(struct run_priv *own, unsigned long elapsed)
 {
 	unsigned long time = own->run.time, cpu, used = LONG_NS, counted;
 
@@ -90,10 +90,10 @@ static unsigned long had_cpu(struct run_own *own, unsigned long elapsed)
 /* Short stretches may each have been interrupted for a short time, too. */
 static void check_time(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	unsigned long most;
 
-	if (run->doom || run->time <= run->deadline)
+	if (run->stop_reason || run->time <= run->deadline)
 		return;
 	if (own->cpu_start) {
 		most = own->start + cpu_now() - own->cpu_start;
@@ -101,10 +101,10 @@ static void check_time(struct run *run)
 			__atomic_store_n(&run->time, most, __ATOMIC_RELEASE);
 	}
 	if (run->time > run->deadline)
-		run_doom(run, -ETIME);
+		run_stop(run, -ETIME);
 }
 
-static bool is_over_wall_clock(const struct run_own *own, unsigned long now)
+static bool is_over_wall_clock(const struct run_priv *own, unsigned long now)
 {
 	unsigned long waited = __atomic_load_n(&own->waited, __ATOMIC_RELAXED);
 
@@ -112,15 +112,15 @@ static bool is_over_wall_clock(const struct run_own *own, unsigned long now)
 	       now - own->wall > waited + own->run.wall_limit;
 }
 
-void run_check_wall(struct run_own *own, unsigned long now)
+void run_check_wall(struct run_priv *own, unsigned long now)
 {
 	if (is_over_wall_clock(own, now))
-		run_doom(&own->run, -ETIMEDOUT);
+		run_stop(&own->run, -ETIMEDOUT);
 }
 
 unsigned long run_leave(struct run *run)
 {
-	struct run_own *own = run_own(run);
+	struct run_priv *own = run_priv(run);
 	unsigned long now = sys_now(CLOCK_MONOTONIC), entered = own->entered, used;
 
 	__atomic_store_n(&own->entered, 0, __ATOMIC_RELAXED);
@@ -140,7 +140,7 @@ unsigned long run_leave(struct run *run)
  * limit had its thread had the CPU all the time, or is in a long stretch without a reading of the
  * CPU clock.
  */
-bool run_is_overdue(struct run_own *own)
+bool run_is_overdue(struct run_priv *own)
 {
 	unsigned long now = sys_now(CLOCK_MONOTONIC), entered, used;
 
@@ -160,6 +160,6 @@ void run_poll(struct run *run)
 {
 	unsigned long now = run_leave(run);
 
-	run_check_wall(run_own(run), now);
+	run_check_wall(run_priv(run), now);
 	run_enter(run);
 }

@@ -53,7 +53,7 @@ struct copy_page {
 };
 
 /**
- * struct run_own - a run, as the user backend's core sees it
+ * struct run_priv - a run, as the user backend's core sees it
  * @home:     the stack that the run came from, or NULL: still on it
  * @start:    run.time at the beginning of the run
  * @entered:  when it last entered script code; 0 during a system call
@@ -71,7 +71,7 @@ struct copy_page {
  * The running thread writes the times, the clock thread reads them without a lock: the clock
  * thread only asks the running thread to check, which decides.
  */
-struct run_own {
+struct run_priv {
 	void *home;
 	unsigned long start, entered, left;
 	unsigned long cpu, cpu_time, cpu_start;
@@ -87,9 +87,9 @@ struct run_own {
 	struct run run;			/* last: its output is not zeroed */
 };
 
-static inline struct run_own *run_own(struct run *run)
+static inline struct run_priv *run_priv(struct run *run)
 {
-	return (struct run_own *)((char *)run - offsetof(struct run_own, run));
+	return (struct run_priv *)((char *)run - offsetof(struct run_priv, run));
 }
 
 /*
@@ -159,9 +159,9 @@ void run_end_time(struct run *run);
 /* Before and after system calls, whose time is not the script's. Both read the clock. */
 unsigned long run_leave(struct run *run);
 void run_enter(struct run *run);
-void run_check_wall(struct run_own *own, unsigned long now);
+void run_check_wall(struct run_priv *own, unsigned long now);
 /* For the clock thread, at each tick: must the run call run_poll()? */
-bool run_is_overdue(struct run_own *own);
+bool run_is_overdue(struct run_priv *own);
 
 /* usermem.c: after what may have unmapped pages or made them read-only */
 void usermem_forget(struct run *run);
@@ -219,12 +219,12 @@ void user_destroy(struct script *script);
  */
 int clock_get(void);
 void clock_put(void);
-/* Once for each run_own; false if out of memory. */
-bool clock_add(struct run_own *own);
-void clock_del(struct run_own *own);
+/* Once for each run_priv; false if out of memory. */
+bool clock_add(struct run_priv *own);
+void clock_del(struct run_priv *own);
 /* Around a run, in any context.  After clock_leave() no thread looks at @own. */
-void clock_enter(struct run_own *own);
-void clock_leave(struct run_own *own);
+void clock_enter(struct run_priv *own);
+void clock_leave(struct run_priv *own);
 void clock_fork_child(void);
 
 #endif /* LIB_USER_H */

@@ -33,7 +33,7 @@ static bool page_writable(unsigned long addr)
 	return sys_call(futex, &no_waiter, FUTEX_WAKE_OP_PRIVATE, 0, 0, addr & ~3UL, op) >= 0;
 }
 
-static bool page_ok(struct run_own *own, unsigned long addr, bool write)
+static bool page_ok(struct run_priv *own, unsigned long addr, bool write)
 {
 	unsigned long page = addr / PAGE_SIZE + 1;	/* 0: an unused entry */
 	struct copy_page *known = &own->pages[page % COPY_PAGES];
@@ -54,7 +54,7 @@ static bool range_ok(struct run *run, unsigned long addr, unsigned long n, bool 
 	if (last < addr)
 		return false;
 	for (unsigned long page = addr / PAGE_SIZE; page <= last / PAGE_SIZE; page++) {
-		if (!page_ok(run_own(run), page * PAGE_SIZE, write))
+		if (!page_ok(run_priv(run), page * PAGE_SIZE, write))
 			return false;
 	}
 	return true;
@@ -75,7 +75,7 @@ bool usermem_is_readable(unsigned long addr, unsigned long n)
 
 void usermem_forget(struct run *run)
 {
-	memset(run_own(run)->pages, 0, sizeof(run_own(run)->pages));
+	memset(run_priv(run)->pages, 0, sizeof(run_priv(run)->pages));
 }
 
 int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long n)

@@ -2,15 +2,15 @@
 # The confined engine in processes: for the library, which lists its sources (lib/build.mk),
 # for compounds, tests and fuzzers.
 
-CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,check.o fuel.o live.o jit.o verify.o verify_step.o machine.o \
-	batches.o batches_frames.o engine.o user/memory.o user/place.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
+CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,validate_image.o fuel.o liveness.o jit.o verify_code.o verify_step.o machine.o \
+	batch_calls.o batch_frames.o engine.o user/memory.o user/platform.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
 
 $(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
 $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 
 -include $(BUILD)/engine/confined/print.d
 
-CONFINED := $(addprefix engine/confined/,check.c fuel.c live.c jit.c verify.c verify_step.c machine.c \
+CONFINED := $(addprefix engine/confined/,validate_image.c fuel.c liveness.c jit.c verify_code.c verify_step.c machine.c \
 	interpret.c user/memory.c $(addprefix arch/x86/,jit_x86.c verify_x86.c stubs.S)) core/user/arena.c
 CONFINED_HEADERS := $(wildcard $(addprefix engine/confined/,*.h arch/*.h arch/x86/*.h user/*.h)) include/uapi/syscript_image.h \
 	core/user/arena.h core/user/lock.h tests/confined/no_locks.h

@@ -3,10 +3,10 @@
  * The confined engine's operations for the core (engine.h), and the functions that generated code
  * calls; for both the module and libsyscript.
  */
-#include "check.h"
+#include "validate_image.h"
 #include "engine.h"
 #include "machine.h"
-#include "place.h"
+#include "vm.h"
 #include "platform.h"
 #include "syscalls_nr.h"
 
@@ -73,7 +73,7 @@ static noinline u64 call_from_arena(struct engine_vm *vm, u64 nr, u64 address)
 static u64 call_atomic(const u64 *args, struct machine *machine, u32 call)
 {
 	if (call >= IMAGE_FUNCTION)
-		return seat_call(machine, args, call - IMAGE_FUNCTION);
+		return ctx_call(machine, args, call - IMAGE_FUNCTION);
 	machine->end = MACHINE_STOP;
 	return -EOPNOTSUPP;
 }
@@ -105,7 +105,7 @@ static bool ends_itself(struct engine_vm *vm)
 	struct run *run = vm->run;
 	u64 *word = (u64 *)(unsigned long)(vm->machine.base + vm->image.stop);
 
-	if (!vm->image.stop || !run_doom_passes(run->doom))
+	if (!vm->image.stop || !run_stop_passes(run->stop_reason))
 		return false;
 	if (!vm->stop_by) {
 		*(volatile u64 *)word = 1;
@@ -152,7 +152,7 @@ static u64 call_batch(struct engine_vm *vm, u64 op, u64 address)
 	if (!may_batch(vm->run, op))
 		return -EPERM;
 	ret = vm->stop_by && op != IMAGE_BATCH_USE ? -EINTR : batches_call(vm, op, address);
-	if (vm->run->doom && !ends_itself(vm))
+	if (vm->run->stop_reason && !ends_itself(vm))
 		vm->machine.end = MACHINE_STOP;
 	return ret;
 }
@@ -168,7 +168,7 @@ static noinline u64 call_process(const u64 *args, struct machine *machine, u32 c
 	return call_by_number(vm, call - IMAGE_SYSCALL, (const long *)args);
 }
 
-/* Platforms without gates make calls with a constant number here, too. */
+/* Platforms without thunks make calls with a constant number here, too. */
 u64 machine_call(const u64 *args, struct machine *machine, u32 call)
 {
 	/* Tail calls, so that neither needs the other's stack frame. */
@@ -186,10 +186,10 @@ void machine_poll(struct machine *machine)
 		return;
 	}
 	vm = container_of(machine, struct engine_vm, machine);
-	place_look(vm);
+	vm_look(vm);
 	run_poll(vm->run);
 	machine->fuel = IMAGE_FUEL;
-	if (vm->run->doom) {
+	if (vm->run->stop_reason) {
 		machine->end = end_at_poll(vm);
 		machine->fuel = fuel_to_end(vm);
 	}
@@ -221,12 +221,12 @@ void machine_stack(struct machine *machine, u32 frame)
 	s64 at = (s32)frame, wanted;
 
 	machine->end = MACHINE_STACK;
-	/* A seat's machine is not in a struct engine_vm. */
+	/* A per-CPU context's machine is not in a struct engine_vm. */
 	if (machine->atomic || at >= machine->stack ||
 	    at < (s64)vm->image.stack_end - vm->image.stack_size)
 		return;
 	wanted = stack_wanted(vm, at);
-	if (place_use(vm, wanted, machine->stack - wanted)) {
+	if (vm_use(vm, wanted, machine->stack - wanted)) {
 		machine->end = MACHINE_MEMORY;
 		return;
 	}
@@ -236,9 +236,9 @@ void machine_stack(struct machine *machine, u32 frame)
 
 /* -- engine.h ------------------------------------------------------------------------ */
 
-static const char *doom_text(int doom)
+static const char *reason_text(int reason)
 {
-	switch (doom) {
+	switch (reason) {
 	case -ETIME: return "over the time limit";
 	case -ETIMEDOUT: return "over the wall-clock limit";
 	case -EINTR: return "a signal is pending";
@@ -251,12 +251,12 @@ static const char *doom_text(int doom)
 static int finish(struct engine_vm *vm, struct syscript_call *call)
 {
 	struct run *run = vm->run;
-	int doom = run->doom;
+	int reason = run->stop_reason;
 
-	if (doom) {
+	if (reason) {
 		scnprintf(run->error, RUN_ERROR_LEN, "insn %u: %s", vm->machine.pc,
-			  doom_text(doom));
-		return doom;
+			  reason_text(reason));
+		return reason;
 	}
 	if (vm->machine.end != MACHINE_DONE) {
 		machine_text(&vm->machine, run->error, RUN_ERROR_LEN);
@@ -303,15 +303,15 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 		take_args(machine, call, 2);
 	else
 		take_args(machine, call, nargs);
-	if (unlikely(!place_begin(vm))) {
+	if (unlikely(!vm_begin(vm))) {
 		scnprintf(vm->run->error, RUN_ERROR_LEN, "no memory for the call");
 		return -ENOMEM;
 	}
 	machine_begin(machine);
 	vm->stop_by = 0;
-	place_look(vm);
+	vm_look(vm);
 	run_script(vm->run, confined_enter, machine, vm->stack ? vm->stack + vm->stack_size : NULL);
-	place_end(vm);
+	vm_end(vm);
 	return finish(vm, call);
 }
 
@@ -326,7 +326,7 @@ static void want_stack(struct engine_vm *vm)
 /* The memory charged to one program: each user of shared code is charged for it. */
 static unsigned long memory_of(const struct engine_vm *vm)
 {
-	return sizeof(*vm) + place_stack_memory(vm) + vm->memory + place_arena_memory(vm) +
+	return sizeof(*vm) + vm_stack_memory(vm) + vm->memory + vm_arena_memory(vm) +
 	       vm->batches.memory + vm->run->kept;
 }
 
@@ -342,7 +342,7 @@ static int check_arena(struct run *run, const struct engine_vm *vm,
 		return -EINVAL;
 	}
 	if (run->context == CONTEXT_ATOMIC)
-		return place_check_contents(vm, image);
+		return vm_check_contents(vm, image);
 	if (image->shared_len == arena && !(image->shared & (arena - 1)))
 		return 0;
 	scnprintf(run->error, RUN_ERROR_LEN,
@@ -387,12 +387,12 @@ static int make_vm(struct engine_vm *vm, const struct engine_image *image)
 	machine_init(&vm->machine, &vm->image);
 	if (vm->beyond)
 		vm->machine.beyond = vm->beyond;
-	err = place_get_stack(vm);
+	err = vm_get_stack(vm);
 	if (err)
 		return err;
-	err = place_get_arena(vm, image);
+	err = vm_get_arena(vm, image);
 	if (err)
-		place_put_stack(vm);
+		vm_put_stack(vm);
 	return err;
 }
 
@@ -435,16 +435,16 @@ static int make_all(struct engine_vm *vm, const struct engine_image *image)
 
 	if (err)
 		return err;
-	err = place_get_code(vm, image, run->memory_limit - memory_of(vm));
+	err = vm_get_code(vm, image, run->memory_limit - memory_of(vm));
 	if (err)
 		return err;
 	err = check_rights(run, image) ?: make_vm(vm, image);
 	if (err) {
-		place_put_code(vm);
+		vm_put_code(vm);
 		return err;
 	}
 	vm->memory_max = run->memory_limit - memory_of(vm);
-	place_sync_code(vm);
+	vm_sync_code(vm);
 	return 0;
 }
 
@@ -454,7 +454,7 @@ static int confined_create(struct run *run, const struct engine_image *image)
 	int err;
 
 	if (run->flags & SYSCRIPT_CHECK)
-		return place_check_image(run, image) ?: check_rights(run, image);
+		return vm_check_image(run, image) ?: check_rights(run, image);
 	vm = platform_zalloc(sizeof(*vm));
 	if (!vm)
 		return -ENOMEM;
@@ -473,7 +473,7 @@ static void confined_stats(struct engine_vm *vm, struct engine_stats *stats)
 	stats->memory = memory_of(vm);
 	stats->memory_peak = stats->memory;
 	stats->counters[0] = vm->code_size;
-	stats->counters[1] = place_pinned(vm);
+	stats->counters[1] = vm_pinned(vm);
 }
 
 static void confined_code(struct engine_vm *vm, engine_code_fn *add, void *arg)
@@ -487,9 +487,9 @@ static void confined_destroy(struct engine_vm *vm)
 {
 	batches_release(vm);
 	if (!is_base(vm))
-		place_put_arena(vm);
-	place_put_stack(vm);
-	place_put_code(vm);
+		vm_put_arena(vm);
+	vm_put_stack(vm);
+	vm_put_code(vm);
 	platform_free(vm);
 }
 
@@ -498,11 +498,11 @@ const struct engine_ops confined_engine = {
 	.id = SYSCRIPT_ENGINE_CONFINED,
 	.formats = 1,
 	.extensible = 1,
-	.contexts = PLACE_CONTEXTS,
+	.contexts = VM_CONTEXTS,
 	.counters = { "mcode", "pinned" },
 	.held = 1 << 0 | 1 << 1,
-	.init = place_init,
-	.exit = place_exit,
+	.init = vm_init,
+	.exit = vm_exit,
 	.create = confined_create,
 	.call = confined_call,
 	.enter = confined_enter,
@@ -510,5 +510,5 @@ const struct engine_ops confined_engine = {
 	.stats = confined_stats,
 	.code = confined_code,
 	.destroy = confined_destroy,
-	PLACE_OPS
+	VM_OPS
 };

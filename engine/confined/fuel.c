@@ -23,7 +23,7 @@
  * switch stay cheap. For a backward jump it includes the cost ahead of the loop's end, so that
  * code after a loop is not paid for in each iteration.
  */
-#include "check.h"
+#include "validate_image.h"
 #include "machine.h"
 
 struct fuel {

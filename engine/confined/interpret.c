@@ -4,7 +4,7 @@
  * code. It counts fuel and stack as generated code does, so both end a run at the same
  * instruction.
  */
-#include "check.h"
+#include "validate_image.h"
 #include "machine.h"
 
 struct frame {

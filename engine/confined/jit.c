@@ -2,7 +2,7 @@
 /*
  * The machine-independent half of the code generator. It translates untrusted instructions in
  * linear time to code that is about as fast as a compiler's. It keeps the invariant at the top of
- * check.c; jit_gen.h declares the architecture's half.
+ * validate_image.c; jit_gen.h declares the architecture's half.
  *
  * Each instruction becomes the same few machine instructions, with two optimizations on straight
  * lines. A masked address stays in a scratch register until its source register is written, or is
@@ -197,7 +197,7 @@ static void gen_jump(struct gen *g, const struct image_insn *insn)
 
 /*
  * Proof: the target is the start of a function, here or in the base, the dispatcher, a stub or a
- * gate; all of them return to the instruction after the call.
+ * thunk; all of them return to the instruction after the call.
  */
 static void gen_call(struct gen *g, const struct image_insn *insn)
 {
@@ -209,8 +209,8 @@ static void gen_call(struct gen *g, const struct image_insn *insn)
 								  insn->imm)));
 	if (insn->src == INSN_BASE)
 		return jit_emit_call(g, in_base(g, JIT_BASE_FUNCTION(insn->imm)));
-	if (insn->imm >= IMAGE_SYSCALL && insn->imm < IMAGE_FUNCTION && g->jit->gate)
-		return jit_emit_gate(g, insn->imm - IMAGE_SYSCALL);
+	if (insn->imm >= IMAGE_SYSCALL && insn->imm < IMAGE_FUNCTION && g->jit->thunk)
+		return jit_emit_thunk(g, insn->imm - IMAGE_SYSCALL);
 	jit_emit_call_outside(g, insn->imm);
 }
 

@@ -3,16 +3,16 @@
 #ifndef CONFINED_JIT_H
 #define CONFINED_JIT_H
 
-#include "check.h"
-#include "verify.h"
+#include "validate_image.h"
+#include "verify_code.h"
 
 /**
- * struct jit_gate - a function of the platform that makes one system call
+ * struct jit_thunk - a function of the platform that makes one system call
  * @address: a function within 2 GB whose C arguments are r1 to r5, machine.run and, if @args is
  *           6, r0; returns r0. Its stack need not be aligned
  * @args:    the number of r1 to r5 and r0 that it reads
  */
-struct jit_gate {
+struct jit_thunk {
 	u64 address;
 	u8 args;
 };
@@ -51,10 +51,10 @@ struct jit_draft {
  * @code:    where to write, with room for @size bytes; NULL to compute @size
  * @exec:    the address that it will run at
  * @size:    bytes
- * @gate:    finds the gate of a system call for which image_syscall_known() is true; NULL: all
+ * @thunk:    finds the thunk of a system call for which image_syscall_known() is true; NULL: all
  *           calls go through machine_call()
- * @gate_args: as in struct verify
- * @barrier: call confined_barrier before each gate
+ * @thunk_args: as in struct verify
+ * @barrier: call confined_barrier before each thunk
  * @live:    for each instruction, the registers that may be read after it: image_live()
  * @offsets: room for ninsns + nfuncs numbers: the offset of each instruction's code, then of each
  *           function's
@@ -70,8 +70,8 @@ struct jit {
 	u8 *code;
 	u64 exec;
 	u32 size;
-	struct jit_gate (*gate)(u32 nr);
-	int (*gate_args)(u64 address);
+	struct jit_thunk (*thunk)(u32 nr);
+	int (*thunk_args)(u64 address);
 	bool barrier;
 	u16 *live;
 	u32 *offsets;
@@ -81,7 +81,7 @@ struct jit {
 	struct jit_draft draft;
 };
 
-/* live.c: sets of registers that an instruction reads and writes. */
+/* liveness.c: sets of registers that an instruction reads and writes. */
 struct insn_effect {
 	u16 reads, writes;
 };
@@ -166,7 +166,7 @@ static inline int jit_verify(const struct jit *jit, char *error, size_t error_le
 		.code = jit->code, .size = jit->size, .exec = jit->exec,
 		.arena_shift = jit->checked->image->arena_shift,
 		.labels = jit->labels, .nlabels = jit->nlabels,
-		.barrier = jit->barrier, .gate_args = jit->gate_args,
+		.barrier = jit->barrier, .thunk_args = jit->thunk_args,
 		.base = jit->base, .beyond = jit->beyond,
 	};
 

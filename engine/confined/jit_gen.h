@@ -11,7 +11,7 @@
 #include "machine.h"
 
 /* stubs.S */
-extern const u8 confined_poll[], confined_gate[], confined_barrier[], confined_throw[],
+extern const u8 confined_poll[], confined_thunk[], confined_barrier[], confined_throw[],
 	confined_abort[], confined_return[], confined_beyond[], confined_fault_stack[],
 	confined_fault_function[], confined_fault_access[];
 
@@ -104,11 +104,11 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn);
 void jit_emit_branch(struct gen *g, const struct image_insn *insn, u32 target);
 void jit_emit_jump(struct gen *g, u32 target);
 
-/* Calls: of a function, of the function whose number is in @reg, of a system call's gate. */
+/* Calls: of a function, of the function whose number is in @reg, of a system call's thunk. */
 void jit_emit_call(struct gen *g, u64 to);
 void jit_emit_call_number(struct gen *g, u8 reg);
-void jit_emit_gate(struct gen *g, u32 nr);
-/* Calls by IMAGE_CALL_*, and system calls without a gate. */
+void jit_emit_thunk(struct gen *g, u32 nr);
+/* Calls by IMAGE_CALL_*, and system calls without a thunk. */
 void jit_emit_call_outside(struct gen *g, s32 what);
 
 /*

@@ -55,9 +55,9 @@
 #define MACHINE_AT_BUDGET	184
 #define MACHINE_AT_ATOMIC	192
 
-/* Offsets in struct seat, kernel/seat.h. */
-#define SEAT_AT_EVENT		0
-#define SEAT_AT_MACHINE		128
+/* Offsets in struct percpu_ctx, kernel/percpu_ctx.h. */
+#define PERCPU_CTX_AT_EVENT		0
+#define PERCPU_CTX_AT_MACHINE		128
 
 #ifndef __ASSEMBLER__
 
@@ -79,7 +79,7 @@
  * @value:  r0; for MACHINE_ACCESS the address, for MACHINE_ABORT and MACHINE_THROW r1
  * @args:   r1 to r5
  * @frame:  where the first frame ends, in bytes from the arena's start
- * @run:    for the platform's gates, see struct jit
+ * @run:    for the platform's thunks, see struct jit
  * @flags, @clock: if *@flags has no bit of @rare and *@clock equals @seen, fuel that has run out
  *                 is just refilled; otherwise, and always with the values of machine_init(),
  *                 machine_poll() is called

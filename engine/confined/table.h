@@ -4,7 +4,7 @@
  * so addresses are masked as in generated code: whatever a table contains, only the arena or its
  * guards are accessed, in speculation, too.
  *
- * Only services.c uses this, and includes table.c, so that arguments stay in registers.
+ * Only prog_helpers.c uses this, and includes table.c, so that arguments stay in registers.
  */
 #ifndef CONFINED_TABLE_H
 #define CONFINED_TABLE_H

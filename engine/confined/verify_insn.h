@@ -8,9 +8,9 @@
  * - an instruction with operands: add a line to opcodes[] of verify_x86.c;
  * - a sequence of instructions that are safe only together: add its bytes to patterns[] there,
  *   with the registers that it reads and writes; and, if it has further conditions, a kind here
- *   and a case in check_insn() of verify.c;
+ *   and a case in check_insn() of verify_code.c;
  * - another fact about registers: add a field to struct verify_state, a line to missing() of
- *   verify.c, and to verify_step() whatever makes the fact true or false.
+ *   verify_code.c, and to verify_step() whatever makes the fact true or false.
  *
  * Then add a line to GOOD and lines to WRONG in tests/unit/test_confined_verify.py, and its meaning
  * to tests/confined/model.py; otherwise make prove fails.
@@ -18,7 +18,7 @@
 #ifndef CONFINED_VERIFY_INSN_H
 #define CONFINED_VERIFY_INSN_H
 
-#include "verify.h"
+#include "verify_code.h"
 
 #define V_KEPT		(V_SECRET | V_BIT(V_FRAME))
 
@@ -34,7 +34,7 @@ enum verify_kind {
 	V_CHARGE,	/* machine.fuel -= imm; calls if negative */
 	V_ROOM,		/* calls if rsp is below machine.native */
 	V_UNLESS,	/* a conditional call */
-	V_GATE,		/* a call with machine.run in r9, which is restored */
+	V_THUNK,		/* a call with machine.run in r9, which is restored */
 	V_TRY,		/* a call, with data for confined_throw on the stack */
 };
 

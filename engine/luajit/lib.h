@@ -121,7 +121,7 @@ long vm_checkrange(lua_State *L, int narg, long min, long max);
  */
 static LJ_AINLINE long vm_called(lua_State *L, long ret)
 {
-  if (LJ_UNLIKELY(G2RUN(G(L))->doom))
+  if (LJ_UNLIKELY(G2RUN(G(L))->stop_reason))
     lj_vm_poll(L);
   return ret;
 }

@@ -43,7 +43,7 @@ enum {
 
 static LJ_AINLINE long call3(lua_State *L, int index, long a, long b, long c)
 {
-  return run_gates[index](G2RUN(G(L)), a, b, c, 0, 0, 0);
+  return run_thunks[index](G2RUN(G(L)), a, b, c, 0, 0, 0);
 }
 
 static int optbool(lua_State *L, int narg)

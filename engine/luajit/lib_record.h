@@ -92,7 +92,7 @@ static TRef recff_vm_sysarg(jit_State *J, char kind, TRef arg, cTValue *o, int *
   return emitconv64(tr, IRT_I64, IRT_NUM, 0);
 }
 
-/* The gate takes integers: the trace checks all arguments. */
+/* The thunk takes integers: the trace checks all arguments. */
 static void LJ_FASTCALL recff_syscall_call(jit_State *J, RecordFFData *rd)
 {
   int index = lj_num2int(numV(&J->fn->c.upvalue[0]));
@@ -109,7 +109,7 @@ static void LJ_FASTCALL recff_syscall_call(jit_State *J, RecordFFData *rd)
     args = emitir(IRT(IR_CARG, IRT_NIL), args, arg[i]);
   args = emitir(IRTG(IR_CALLXS, IRT_I64), args, lj_ir_kint64(J, vm_syscall_code(index)));
   J->base[0] = emitconv64(args, IRT_NUM, IRT_I64, 0);
-  if (vm_syscall_code(index) != (uintptr_t)run_gates[index])
+  if (vm_syscall_code(index) != (uintptr_t)run_thunks[index])
     emitir(IRTG(IR_NE, IRT_NUM), J->base[0], lj_ir_knum(J, (lua_Number)VM_LATE));
   J->needsnap = 1;
 }

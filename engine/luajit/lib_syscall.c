@@ -151,7 +151,7 @@ static long late_lseek(struct run *run, long fd, long offset, long whence)
   long ret;
   if (vm->is_late)
     return VM_LATE;
-  ret = run_gates[INDEX_lseek](run, fd, offset, whence, 0, 0, 0);
+  ret = run_thunks[INDEX_lseek](run, fd, offset, whence, 0, 0, 0);
   if (vm_holds(ret))
     return ret;
   vm->late = ret;
@@ -161,7 +161,7 @@ static long late_lseek(struct run *run, long fd, long offset, long whence)
 
 unsigned long vm_syscall_code(int index)
 {
-  return index == INDEX_lseek ? (unsigned long)late_lseek : (unsigned long)run_gates[index];
+  return index == INDEX_lseek ? (unsigned long)late_lseek : (unsigned long)run_thunks[index];
 }
 
 static LJ_NOINLINE int pushresult(lua_State *L, long ret)
@@ -185,7 +185,7 @@ LJLIB_NOREG LJLIB_CF(syscall_call)	LJLIB_REC(.)
   }
   if (LJ_UNLIKELY(top - base != most[index] || !takenumbers(base, most[index], args)))
     checkargs(L, index, args);
-  ret = run_gates[index](G2RUN(G(L)), args[0], args[1], args[2], args[3], args[4], args[5]);
+  ret = run_thunks[index](G2RUN(G(L)), args[0], args[1], args[2], args[3], args[4], args[5]);
   if (LJ_UNLIKELY(!vm_holds(ret)))
     return pushresult(L, ret);
   setnumV(top, (lua_Number)ret);

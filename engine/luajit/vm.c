@@ -135,7 +135,7 @@ static void traceback(struct vm *vm, lua_State *L)
 int lj_vm_traceback(lua_State *L)
 {
   struct vm *vm = G2VM(G(L));
-  if (!vm->run->doom && !vm->run->error_len) {
+  if (!vm->run->stop_reason && !vm->run->error_len) {
     errtext(vm, L->top - 1);
     traceback(vm, L);
   }
@@ -152,9 +152,9 @@ static void appendms(struct vm *vm, const char *s, unsigned long ns)
 }
 
 /* The message for a limit, preceded by the position if it is known. */
-static void doomtext(struct vm *vm)
+static void stop_reason_text(struct vm *vm)
 {
-  switch (vm->run->doom) {
+  switch (vm->run->stop_reason) {
   case -ETIME:
     appendms(vm, "over the time limit of ", vm->run->time_limit);
     break;
@@ -187,7 +187,7 @@ void lj_vm_where(lua_State *L)
   struct vm *vm = G2VM(G(L));
   char buf[LUA_IDSIZE];
   BCLine line;
-  if (!vm->run->doom || vm->run->error_len)
+  if (!vm->run->stop_reason || vm->run->error_len)
     return;
   line = lj_debug_where(L, buf);
   if (line >= 0) {
@@ -196,9 +196,10 @@ void lj_vm_where(lua_State *L)
     appendint(vm, (unsigned long)line);
     appendz(vm, ": ");
   }
-  doomtext(vm);
+  stop_reason_text(vm);
   /* Where memory ran out, frames may be incomplete. */
-  if ((vm->run->flags & SYSCRIPT_TRACEBACK) && vm->run->doom != -ENOBUFS && vm->run->doom != -ENOMEM)
+  if ((vm->run->flags & SYSCRIPT_TRACEBACK) && vm->run->stop_reason != -ENOBUFS &&
+      vm->run->stop_reason != -ENOMEM)
     traceback(vm, L);
 }
 
@@ -206,15 +207,15 @@ void lj_vm_where(lua_State *L)
 static LJ_NORET void end(struct vm *vm)
 {
   if (!vm->run->error_len)
-    doomtext(vm);
-  run_abandon(vm->run, vm->run->doom);
+    stop_reason_text(vm);
+  run_abandon(vm->run, vm->run->stop_reason);
   __builtin_unreachable();
 }
 
 void lj_vm_nomem(lua_State *L)
 {
   struct vm *vm = G2VM(G(L));
-  run_doom(vm->run, -ENOBUFS);  /* Refused because of its size alone. */
+  run_stop(vm->run, -ENOBUFS);  /* Refused because of its size alone. */
   if (tvref(G(L)->jit_base))
     L->base = tvref(G(L)->jit_base);
   if (vm->L)
@@ -225,16 +226,16 @@ void lj_vm_nomem(lua_State *L)
 void lj_vm_poll(lua_State *L)
 {
   struct vm *vm = G2VM(G(L));
-  if (!vm->run->doom) {
+  if (!vm->run->stop_reason) {
     vm_interrupted(vm);
     run_poll(vm->run);
-    if (!vm->run->doom)
+    if (!vm->run->stop_reason)
       return;
   }
   if (tvref(G(L)->jit_base))
     L->base = tvref(G(L)->jit_base);
   lj_vm_where(L);
-  if (!run_doom_passes(vm->run->doom))
+  if (!run_stop_passes(vm->run->stop_reason))
     end(vm);
   /* Keeps the interrupt set: after a pcall() the next bytecode ends the run. */
   while (!vm_interrupt(vm))
@@ -255,9 +256,9 @@ void lj_vm_yield(global_State *g)
     return;
   vm_interrupted(vm);
   run_poll(vm->run);
-  if (!vm->run->doom)
+  if (!vm->run->stop_reason)
     return;
-  if (!run_doom_passes(vm->run->doom))
+  if (!run_stop_passes(vm->run->stop_reason))
     lj_vm_poll(gco2th(gcref(g->cur_L)));
   while (!vm_interrupt(vm))
     ;
@@ -296,12 +297,12 @@ static void *vm_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
   unsigned long used = vm->stats.memory - osize + nsize;
   void *p;
   if (nsize > osize && used + vm->stats.mcode > vm->memory_limit) {
-    vm->run->doom = -ENOBUFS;
+    vm->run->stop_reason = -ENOBUFS;
     return NULL;
   }
   p = nsize > osize && vm_fails(vm) ? NULL : lj_alloc_f(vm->heap, ptr, osize, nsize);
   if (!p && nsize) {
-    run_doom(vm->run, -ENOMEM);
+    run_stop(vm->run, -ENOMEM);
     return NULL;
   }
   vm->stats.memory = used;
@@ -335,19 +336,19 @@ long vm_toint(lua_State *L, double a)
 /* Translates how a protected call ended; the text goes to run->error. */
 static int ended(struct vm *vm, int status)
 {
-  if (vm->run->doom) {
+  if (vm->run->stop_reason) {
     if (!vm->run->error_len)
-      doomtext(vm);
+      stop_reason_text(vm);
   } else if (status != LUA_OK && !vm->run->error_len) {
     errtext(vm, vm->L->top - 1);
   }
-  return vm->run->doom ? vm->run->doom : status != LUA_OK ? -EPROTO : 0;
+  return vm->run->stop_reason ? vm->run->stop_reason : status != LUA_OK ? -EPROTO : 0;
 }
 
 /* Clears the last run's interrupt: the core has begun a new run. */
 static LJ_AINLINE void begin(struct vm *vm)
 {
-  if (LJ_UNLIKELY(vm->poll) && !vm->run->doom)
+  if (LJ_UNLIKELY(vm->poll) && !vm->run->stop_reason)
     vm_interrupted(vm);
   vm->is_late = 0;
 }
@@ -440,11 +441,11 @@ static int create(struct vm *vm)
     tunejit(vm);
   return ret;
 nomem:
-  if (!vm->run->doom)
-    vm->run->doom = -ENOMEM;
+  if (!vm->run->stop_reason)
+    vm->run->stop_reason = -ENOMEM;
   vm_settext(vm, "");
-  doomtext(vm);
-  return vm->run->doom;
+  stop_reason_text(vm);
+  return vm->run->stop_reason;
 }
 
 long vm_create(void *vm)
@@ -602,7 +603,7 @@ long vm_run(void *arg)
     L->top = top + 1;
   ret = lj_vm_pcall(L, L->base + 2 + 1+LJ_FR2, LUA_MULTRET+1,
 		    tvisnil(L->base + 1) ? 0 : savestack(L, L->base + 1));
-  if (LJ_UNLIKELY(ret || vm->run->doom))
+  if (LJ_UNLIKELY(ret || vm->run->stop_reason))
     return ended(vm, ret);
   n = (unsigned int)(L->top - (L->base + 2));
   for (i = 0; i < n && i < SYSCRIPT_RESULTS_MAX && !ret; i++)

@@ -26,7 +26,7 @@ static void detach(struct syscript_hook *gone)
 	mutex_unlock(&lock);
 }
 
-static const struct syscript_embedding embedding = {
+static const struct syscript_prog_type prog_type = {
 	.name = "template", .owner = THIS_MODULE, .view_size = sizeof(s64), .fuel = 4096,
 	.low = 0, .high = 1000, .fallback = 7, .attach = attach, .detach = detach,
 };
@@ -44,7 +44,7 @@ static const struct syscript_library library = {
 
 static int set(const char *text, const struct kernel_param *param)
 {
-	struct syscript_event event = { .result = embedding.fallback };
+	struct syscript_event event = { .result = prog_type.fallback };
 	s64 number;
 	int err = kstrtos64(text, 0, &number);
 
@@ -62,10 +62,10 @@ module_param(result, long, 0444);
 
 static int __init template_init(void)
 {
-	int err = syscript_embedding_register(&embedding) ?: syscript_library_register(&library);
+	int err = syscript_prog_type_register(&prog_type) ?: syscript_library_register(&library);
 
 	if (err)
-		syscript_embedding_unregister(&embedding);
+		syscript_prog_type_unregister(&prog_type);
 	return err;
 }
 module_init(template_init);
@@ -73,7 +73,7 @@ module_init(template_init);
 static void __exit template_exit(void)
 {
 	syscript_library_unregister(&library);
-	syscript_embedding_unregister(&embedding);
+	syscript_prog_type_unregister(&prog_type);
 }
 module_exit(template_exit);
 MODULE_LICENSE("GPL");

@@ -3,9 +3,9 @@
  * The interface for modules whose subsystems call programs. syscript.ko exports these functions,
  * GPL, in the namespace SYSCRIPT.
  *
- * A module registers an embedding, which says what its programs see, what they may return and
+ * A module registers a program type, which says what its programs see, what they may return and
  * call, and how they are attached to an attach point.  A user loads a program for it, by name
- * (`syscript load NAME FILE --for EMBEDDING --at WHERE`); from then on the embedding calls the
+ * (`syscript load NAME FILE --for SUBSYSTEM --at WHERE`); from then on the program type calls the
  * hook that it was given:
  *
  *	struct syscript_event event;
@@ -16,7 +16,7 @@
  *	return syscript_hook_run(&event);
  *
  * If a program fails, exceeds its budget, or is missing at the moment, the default is used,
- * without work of the embedding.
+ * without work of the program type.
  *
  * A module may also register a library: functions that programs of any subsystem call.
  *
@@ -36,7 +36,7 @@
 #include <linux/types.h>
 #include <linux/version.h>
 #ifdef CONFIG_X86_64
-#include <linux/syscript_seat_x86.h>
+#include <linux/syscript_percpu_x86.h>
 #endif
 
 /* For modules: MODULE_IMPORT_NS(SYSCRIPT_NAMESPACE) */
@@ -50,25 +50,25 @@ struct hook_program;
 struct module;
 struct net;
 struct syscript_hook;
-struct syscript_seat;
+struct syscript_percpu_ctx;
 
 /**
  * struct syscript_event - one call, on the caller's stack
  * @result: the program's result, or the default
  * @rare:   SYSCRIPT_EVENT_*
- * @seat:   not for embeddings
+ * @ctx:   not for program types
  */
 struct syscript_event {
 	s64 result;
 	u8 rare;
-	struct syscript_seat *seat;
+	struct syscript_percpu_ctx *ctx;
 };
 
 /* After run(): the program has failed, and the result is the default. */
 #define SYSCRIPT_EVENT_FAILED	(1U << 0)
-/* For the embedding: its functions have left work to be done after run(). */
+/* For the program type: its functions have left work to be done after run(). */
 #define SYSCRIPT_EVENT_OWN	(1U << 1)
-/* Not for embeddings: bottom halves were on. */
+/* Not for program types: bottom halves were on. */
 #define SYSCRIPT_EVENT_BH	(1U << 2)
 
 /**
@@ -114,7 +114,7 @@ int syscript_library_register(const struct syscript_library *library);
 void syscript_library_unregister(const struct syscript_library *library);
 
 /**
- * struct syscript_embedding - a subsystem that calls programs
+ * struct syscript_prog_type - a subsystem that calls programs
  * @name:      the name for --for
  * @owner:     its module, which cannot be unloaded while it has programs
  * @of_net:    programs belong to a network namespace, and loading them needs CAP_NET_ADMIN over
@@ -129,7 +129,7 @@ void syscript_library_unregister(const struct syscript_library *library);
  * @functions: functions that programs may call besides tables (uapi/syscript_table.h), an array
  *             that ends with a name of NULL; or NULL
  * @attach:    called in process context. @where: the text after --at, in @net, or NULL for the
- *             machine. From now on the embedding calls @hook. Returns 0, or -errno with the
+ *             machine. From now on the program type calls @hook. Returns 0, or -errno with the
  *             reason in @error. @net stays valid until @detach without a reference
  * @detach:    after its return no call begins; calls under way may continue until the
  *             next synchronize_net()
@@ -138,7 +138,7 @@ void syscript_library_unregister(const struct syscript_library *library);
  *             and @attach follow. If that @attach fails, @gone and @detach are called once more.
  *             Must not sleep; is not called during @attach and @detach
  */
-struct syscript_embedding {
+struct syscript_prog_type {
 	const char *name;
 	struct module *owner;
 	bool of_net;
@@ -152,11 +152,11 @@ struct syscript_embedding {
 };
 
 /*
- * Returns 0, -EEXIST or -ENOMEM. The module must unregister the embedding before it is unloaded,
- * when no program is left. Unregistering an embedding that is not registered does nothing.
+ * Returns 0, -EEXIST or -ENOMEM. The module must unregister the program type before it is unloaded,
+ * when no program is left. Unregistering a program type that is not registered does nothing.
  */
-int syscript_embedding_register(const struct syscript_embedding *embedding);
-void syscript_embedding_unregister(const struct syscript_embedding *embedding);
+int syscript_prog_type_register(const struct syscript_prog_type *prog_type);
+void syscript_prog_type_unregister(const struct syscript_prog_type *prog_type);
 
 /*
  * Call the hook's program, in any context except hard interrupts. begin() returns false, with the
@@ -170,13 +170,13 @@ static __always_inline s64 syscript_hook_run(struct syscript_event *event);
 
 /*
  * syscript_hook_run() in two steps. end() checks the result of the first step, and returns it or
- * the default. An embedding may skip end() if event->rare is 0 and it accepts the result.
+ * the default. A program type may skip end() if event->rare is 0 and it accepts the result.
  */
 static __always_inline s64 syscript_hook_run_program(struct syscript_event *event);
 static __always_inline s64 syscript_hook_end(struct syscript_event *event, s64 result);
 
 /*
- * Between begin() and run(): the program's view, of syscript_embedding.view_size bytes plus the
+ * Between begin() and run(): the program's view, of syscript_prog_type.view_size bytes plus the
  * bytes that the program asked for. Not zeroed: it may contain data of the same program's earlier
  * calls.
  */
@@ -205,7 +205,7 @@ void *syscript_event_memory(const struct syscript_event *event, s64 address, u32
 /* For functions: charges their work to the program's fuel, besides the call itself. */
 void syscript_event_charge(const struct syscript_event *event, u32 fuel);
 
-/* -- Not for embeddings: how calls are made ---------------------------------------- */
+/* -- Not for program types: how calls are made ---------------------------------------- */
 
 /* One call in this number is timed. */
 #define SYSCRIPT_TIMED_ONE_IN	64
@@ -221,19 +221,19 @@ struct syscript_counters {
 };
 
 /**
- * struct syscript_seat - per-CPU state for calls of a program
+ * struct syscript_percpu_ctx - per-CPU state for calls of a program
  * @event:    the current call, or NULL
  * @view:     the memory that the subsystem fills in for the program
  * @sees:     bit i: the program reads some of the view's 4 bytes from 4 * i on; bit 63: some of
  *            all bytes from 252 on
  * @copies:   bytes after view_size that the program asked for
  * @low, @span: results from @low to @low + @span are valid, which excludes S64_MIN, the result of
- *              syscript_seat_run() for a failed program
+ *              syscript_ctx_run() for a failed program
  * @counters: counters of @hook on this CPU
  * @base, @mask: the program's memory: its address, and its size - 1
  * @fuel:     fuel that the call has left
  */
-struct syscript_seat {
+struct syscript_percpu_ctx {
 	struct syscript_event *event;
 	void *view;
 	u64 sees;
@@ -248,23 +248,23 @@ struct syscript_seat {
 	s64 *fuel;
 };
 
-/* The beginning of a hook. @seats: its program's, replaced by one store; NULL: no program. */
-struct syscript_hook_seats {
-	struct syscript_seat __percpu *seats;
+/* The beginning of a hook. @ctxs: its program's, replaced by one store; NULL: no program. */
+struct syscript_hook_ctxs {
+	struct syscript_percpu_ctx __percpu *ctxs;
 };
 
 /* The module's parameter. */
 DECLARE_STATIC_KEY_TRUE(syscript_enabled);
 
 bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *event);
-s64 syscript_seat_run_timed(struct syscript_seat *seat);
+s64 syscript_ctx_run_timed(struct syscript_percpu_ctx *ctx);
 s64 syscript_hook_failed(struct syscript_event *event, s64 result);
 
 static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 						struct syscript_event *event)
 {
-	struct syscript_seat __percpu *seats;
-	struct syscript_seat *seat;
+	struct syscript_percpu_ctx __percpu *ctxs;
+	struct syscript_percpu_ctx *ctx;
 
 	event->rare = 0;
 	/*
@@ -275,31 +275,31 @@ static __always_inline bool syscript_hook_begin(struct syscript_hook *hook,
 		local_bh_disable();
 	}
 	/* As rcu_dereference_bh() does. */
-	seats = READ_ONCE(((struct syscript_hook_seats *)hook)->seats);
-	if (unlikely(!seats) || !static_branch_likely(&syscript_enabled))
+	ctxs = READ_ONCE(((struct syscript_hook_ctxs *)hook)->ctxs);
+	if (unlikely(!ctxs) || !static_branch_likely(&syscript_enabled))
 		return syscript_hook_default(hook, event);
-	seat = this_cpu_ptr(seats);
-	if (unlikely(seat->event))
+	ctx = this_cpu_ptr(ctxs);
+	if (unlikely(ctx->event))
 		return syscript_hook_default(hook, event);
-	seat->event = event;
-	event->seat = seat;
+	ctx->event = event;
+	event->ctx = ctx;
 	return true;
 }
 
 static __always_inline s64 syscript_hook_run_program(struct syscript_event *event)
 {
-	struct syscript_seat *seat = event->seat;
+	struct syscript_percpu_ctx *ctx = event->ctx;
 
-	if (unlikely(syscript_count_down(&seat->counters->untimed)))
-		return syscript_seat_run_timed(seat);
-	return syscript_seat_run_here(seat);
+	if (unlikely(syscript_count_down(&ctx->counters->untimed)))
+		return syscript_ctx_run_timed(ctx);
+	return syscript_ctx_run_here(ctx);
 }
 
 static __always_inline s64 syscript_hook_end(struct syscript_event *event, s64 result)
 {
-	const struct syscript_seat *seat = event->seat;
+	const struct syscript_percpu_ctx *ctx = event->ctx;
 
-	if (unlikely((u64)result - seat->low > seat->span))
+	if (unlikely((u64)result - ctx->low > ctx->span))
 		result = syscript_hook_failed(event, result);
 	event->result = result;
 	if (event->rare & SYSCRIPT_EVENT_BH)
@@ -314,12 +314,12 @@ static __always_inline s64 syscript_hook_run(struct syscript_event *event)
 
 static __always_inline void *syscript_event_view(const struct syscript_event *event)
 {
-	return event->seat->view;
+	return event->ctx->view;
 }
 
 static __always_inline u32 syscript_event_copies(const struct syscript_event *event)
 {
-	return event->seat->copies;
+	return event->ctx->copies;
 }
 
 static __always_inline bool syscript_event_sees(const struct syscript_event *event,
@@ -327,7 +327,7 @@ static __always_inline bool syscript_event_sees(const struct syscript_event *eve
 {
 	u32 first = min_t(u32, offset / 4, 63), last = min_t(u32, (offset + len - 1) / 4, 63);
 
-	return event->seat->sees & GENMASK_ULL(last, first);
+	return event->ctx->sees & GENMASK_ULL(last, first);
 }
 
 #endif /* _LINUX_SYSCRIPT_PROGRAM_H */

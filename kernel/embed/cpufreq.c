@@ -223,7 +223,7 @@ static void governor_detach(struct syscript_hook *gone)
 	mutex_unlock(&lock);
 }
 
-static const struct syscript_embedding embedding = {
+static const struct syscript_prog_type prog_type = {
 	.name = "cpufreq", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_cpufreq), .fuel = FUEL, .functions = functions,
 	.low = 0, .high = U32_MAX, .fallback = SYSCRIPT_CPUFREQ_DEFAULT,
@@ -237,7 +237,7 @@ int cpufreq_init(void)
 	/* With cpufreq=off the kernel has no governors. */
 	if (err)
 		return err == -ENODEV ? 0 : err;
-	err = syscript_embedding_register(&embedding);
+	err = syscript_prog_type_register(&prog_type);
 	if (err)
 		cpufreq_unregister_governor(&governor);
 	return err;
@@ -245,6 +245,6 @@ int cpufreq_init(void)
 
 void cpufreq_exit(void)
 {
-	syscript_embedding_unregister(&embedding);
+	syscript_prog_type_unregister(&prog_type);
 	cpufreq_unregister_governor(&governor);
 }

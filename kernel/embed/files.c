@@ -126,7 +126,7 @@ static bool watch_gone(const struct syscript_hook *hook)
 	return !watch || !(READ_ONCE(watch->mark.flags) & FSNOTIFY_MARK_FLAG_ATTACHED);
 }
 
-static const struct syscript_embedding embedding = {
+static const struct syscript_prog_type prog_type = {
 	.name = "files", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_file), .fuel = FUEL,
 	.attach = watch_attach, .detach = watch_detach, .gone = watch_gone,
@@ -140,7 +140,7 @@ int embed_files_init(void)
 	group = fsnotify_alloc_group(&ops, FSNOTIFY_GROUP_DUPS);
 	if (IS_ERR(group))
 		return PTR_ERR(group);
-	err = syscript_embedding_register(&embedding);
+	err = syscript_prog_type_register(&prog_type);
 	if (err)
 		fsnotify_put_group(group);
 	return err;
@@ -148,7 +148,7 @@ int embed_files_init(void)
 
 void embed_files_exit(void)
 {
-	syscript_embedding_unregister(&embedding);
+	syscript_prog_type_unregister(&prog_type);
 	fsnotify_wait_marks_destroyed();
 	fsnotify_put_group(group);
 }

@@ -23,7 +23,7 @@
 
 #include "compat.h"
 #include "netfilter.h"
-#include "places.h"
+#include "nf_attach.h"
 #include "rewrite.h"
 #include "uapi/syscript_netfilter.h"
 
@@ -428,38 +428,38 @@ static __no_stack_protector unsigned int nfprog_called(void *hook, struct sk_buf
 	return result;
 }
 
-/* -- The embedding ------------------------------------------------------------------ */
+/* -- The program type ------------------------------------------------------------------ */
 
 static_assert(SYSCRIPT_DROP == NF_DROP && SYSCRIPT_ACCEPT == NF_ACCEPT);
 
 static int nfprog_attach(struct syscript_hook *hook, struct net *net, const char *where,
 			 char *error, size_t len)
 {
-	struct place *place = place_get(where, nfprog_called, hook, net, error, len);
+	struct nf_attach *attach = nf_attach_get(where, nfprog_called, hook, net, error, len);
 
-	if (IS_ERR(place))
-		return PTR_ERR(place);
-	syscript_hook_set_private(hook, place);
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	syscript_hook_set_private(hook, attach);
 	return 0;
 }
 
 static void nfprog_detach(struct syscript_hook *hook)
 {
-	struct place *place = syscript_hook_private(hook);
+	struct nf_attach *attach = syscript_hook_private(hook);
 
 	syscript_hook_set_private(hook, NULL);
-	if (place)
-		place_put(place);
+	if (attach)
+		nf_attach_put(attach);
 }
 
 static bool nfprog_gone(const struct syscript_hook *hook)
 {
-	const struct place *place = syscript_hook_private(hook);
+	const struct nf_attach *attach = syscript_hook_private(hook);
 
-	return !place || place_gone(place);
+	return !attach || nf_attach_gone(attach);
 }
 
-static const struct syscript_embedding netfilter = {
+static const struct syscript_prog_type netfilter = {
 	.name = "netfilter",
 	.owner = THIS_MODULE,
 	.of_net = true,
@@ -475,18 +475,18 @@ static const struct syscript_embedding netfilter = {
 
 int netfilter_init(void)
 {
-	int err = places_init();
+	int err = nf_attach_init();
 
 	if (err)
 		return err;
-	err = syscript_embedding_register(&netfilter);
+	err = syscript_prog_type_register(&netfilter);
 	if (err)
-		places_exit();
+		nf_attach_exit();
 	return err;
 }
 
 void netfilter_exit(void)
 {
-	syscript_embedding_unregister(&netfilter);
-	places_exit();
+	syscript_prog_type_unregister(&netfilter);
+	nf_attach_exit();
 }

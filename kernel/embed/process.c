@@ -50,7 +50,7 @@ static void process_detach(struct syscript_hook *hook)
 {
 }
 
-static const struct syscript_embedding process = {
+static const struct syscript_prog_type process = {
 	.name = "process",
 	.owner = THIS_MODULE,
 	.of_net = true,
@@ -63,17 +63,17 @@ static const struct syscript_embedding process = {
 	.detach = process_detach,
 };
 
-bool process_is(const struct syscript_embedding *embedding)
+bool process_is(const struct syscript_prog_type *prog_type)
 {
-	return embedding == &process;
+	return prog_type == &process;
 }
 
 int process_init(void)
 {
-	return syscript_embedding_register(&process);
+	return syscript_prog_type_register(&process);
 }
 
 void process_exit(void)
 {
-	syscript_embedding_unregister(&process);
+	syscript_prog_type_unregister(&process);
 }

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-struct syscript_embedding;
+struct syscript_prog_type;
 struct syscript_hook;
 
 /* Arguments of a call: @nargs numbers, and @len bytes up to SYSCRIPT_PROCESS_DATA_MAX. */
@@ -15,7 +15,7 @@ struct process_arguments {
 	u32 nargs, len;
 };
 
-bool process_is(const struct syscript_embedding *embedding);
+bool process_is(const struct syscript_prog_type *prog_type);
 
 /* Calls the program of @hook: 0, -ENOTRECOVERABLE if it has none now, or -EPROTO. */
 int process_call(struct syscript_hook *hook, const struct process_arguments *arguments,

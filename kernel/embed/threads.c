@@ -107,7 +107,7 @@ static void threads_detach(struct syscript_hook *hook)
 	tracepoint_synchronize_unregister();
 }
 
-static const struct syscript_embedding embedding = {
+static const struct syscript_prog_type prog_type = {
 	.name = "threads", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_thread), .fuel = FUEL,
 	.low = SYSCRIPT_THREAD_GOES_ON, .high = SYSCRIPT_THREAD_KILL,
@@ -118,10 +118,10 @@ static const struct syscript_embedding embedding = {
 int embed_threads_init(void)
 {
 	for_each_kernel_tracepoint(threads_find, NULL);
-	return syscript_embedding_register(&embedding);
+	return syscript_prog_type_register(&prog_type);
 }
 
 void embed_threads_exit(void)
 {
-	syscript_embedding_unregister(&embedding);
+	syscript_prog_type_unregister(&prog_type);
 }

@@ -68,7 +68,7 @@ static void periodic_detach(struct syscript_hook *hook)
 	kfree(timer);
 }
 
-static const struct syscript_embedding embedding = {
+static const struct syscript_prog_type prog_type = {
 	.name = "timer", .owner = THIS_MODULE,
 	.view_size = sizeof(struct syscript_timer), .fuel = FUEL,
 	.low = 0, .high = MS_MAX,
@@ -77,10 +77,10 @@ static const struct syscript_embedding embedding = {
 
 int embed_timer_init(void)
 {
-	return syscript_embedding_register(&embedding);
+	return syscript_prog_type_register(&prog_type);
 }
 
 void embed_timer_exit(void)
 {
-	syscript_embedding_unregister(&embedding);
+	syscript_prog_type_unregister(&prog_type);
 }

@@ -18,7 +18,7 @@
 
 #include "compat.h"
 #include "attributes.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 #define MASK_KNOWN	(STATX_BASIC_STATS | STATX_BTIME)
 
@@ -64,14 +64,14 @@ static bool no_xattr(const struct path *path)
 
 /*
  * Gets the attributes in @mask that the file lacks, through the functions of the system calls, so
- * that LSMs are asked as for those.  Watchers are not asked: they see only the program's own
+ * that LSMs are asked as for those.  Observers are not asked: they see only the program's own
  * calls.
  */
 static noinline u32 get_missing(const struct path *path, u32 mask)
 {
 	u32 missing = 0;
 
-	if (watchers_watch())
+	if (observers_watch())
 		return 0;
 	if ((mask & SYSCRIPT_NO_ACL) && no_acl(path))
 		missing |= SYSCRIPT_NO_ACL;

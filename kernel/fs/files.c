@@ -33,9 +33,9 @@
 #include "files_entry.h"
 #include "internals.h"
 #include "fs/readdirplus.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 #include "kernel/syscalls.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 /* Number of remembered directories: files often alternate between a few. */
 #define FILES_PARENTS	4
@@ -293,13 +293,13 @@ static long files_stat(struct files *files, const struct syscript_file *f)
 static noinline long files_stat_watched(struct files *files, const struct syscript_file *f)
 {
 	const struct files_request *request = files->request;
-	struct watchers_call call = { .nr = __NR_statx, .args = {
+	struct observers_call call = { .nr = __NR_statx, .args = {
 		request->dirfd, f->path, request->flags | AT_NO_AUTOMOUNT,
 		request->mask & ~ATTRIBUTES_XATTRS, f->data,
 	} };
 
-	return watchers_ask(files->run, &call) ?:
-		watchers_done(&call, audits_ask() ? files_stat_by_path(files, f) :
+	return observers_ask(files->run, &call) ?:
+		observers_done(&call, audits_ask() ? files_stat_by_path(files, f) :
 						    files_stat(files, f));
 }
 
@@ -341,7 +341,7 @@ static struct file *files_open_path(const struct files *files, int flags)
 						files->request->mode);
 }
 
-/* As files_open_plain(), without asking watchers. */
+/* As files_open_plain(), without asking observers. */
 static __always_inline struct file *files_open_unwatched(struct files *files,
 							 const struct syscript_file *f,
 							 int flags)
@@ -361,8 +361,8 @@ static __always_inline struct file *files_open_unwatched(struct files *files,
 static struct file *files_open_plain(struct files *files, const struct syscript_file *f,
 			       int flags)
 {
-	/* Watchers see the system calls. */
-	return watchers_watch() ? NULL : files_open_unwatched(files, f, flags);
+	/* Observers see the system calls. */
+	return observers_watch() ? NULL : files_open_unwatched(files, f, flags);
 }
 
 static long files_open_slow(const struct files *files, const struct syscript_file *f,
@@ -425,16 +425,16 @@ static noinline long files_stat_file_watched(struct files *files,
 					     const struct syscript_file *f,
 					     const struct file *file, long fd)
 {
-	struct watchers_call call = { .nr = __NR_statx, .args = {
+	struct observers_call call = { .nr = __NR_statx, .args = {
 		fd, 0, AT_EMPTY_PATH,
 		files->request->mask & ~ATTRIBUTES_XATTRS, f->data,
 	} };
-	long err = watchers_ask(files->run, &call);
+	long err = observers_ask(files->run, &call);
 
 	if (err)
 		return err;
 	audits_see_file(file->f_path.dentry);
-	return watchers_done(&call, files_stat_file(files, f, file));
+	return observers_done(&call, files_stat_file(files, f, file));
 }
 
 static long files_open(struct files *files, const struct syscript_file *f)
@@ -446,7 +446,7 @@ static long files_open(struct files *files, const struct syscript_file *f)
 	if (fd < 0)
 		return fd;
 	if (f->data) {
-		err = watchers_watch() ? files_stat_file_watched(files, f, file, fd) :
+		err = observers_watch() ? files_stat_file_watched(files, f, file, fd) :
 					 files_stat_file(files, f, file);
 		if (err) {
 			close_fd(fd);
@@ -587,10 +587,10 @@ static noinline long files_transfer_fd(struct files *files, const struct syscrip
 	if (fd < 0)
 		return fd;
 	done = files_transfer_slow(files, reads, fd, f->data, f->size);
-	if (files->wants_size && done == f->size && !files->run->doom)
+	if (files->wants_size && done == f->size && !files->run->stop_reason)
 		files->size = syscalls_plain(files->run, lseek, fd, 0, SEEK_END, 0);
 	/* A run that must end makes no system call. */
-	err = files->run->doom ? close_fd(fd) :
+	err = files->run->stop_reason ? close_fd(fd) :
 	      syscalls_plain(files->run, close, fd, 0, 0, 0);
 	return done >= 0 && err ? err : done;
 }
@@ -620,7 +620,7 @@ static long files_one(struct files *files, const struct syscript_file *f)
 {
 	switch (files->request->op) {
 	case FILES_STAT:
-		return unlikely(watchers_watch()) ? files_stat_watched(files, f) :
+		return unlikely(observers_watch()) ? files_stat_watched(files, f) :
 						    files_stat(files, f);
 	case FILES_OPEN:
 		return files_open(files, f);

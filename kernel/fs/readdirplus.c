@@ -25,9 +25,9 @@
 #include "attributes.h"
 #include "fs/readdirplus.h"
 #include "run.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 #include "kernel/syscalls.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 #define WORD	sizeof(unsigned long)
 
@@ -275,7 +275,7 @@ static void no_attributes(struct syscript_dirent *entry, u64 ino, int error)
 }
 
 /*
- * Puts the name into memory of the process, where watchers read it: the end of the script's
+ * Puts the name into memory of the process, where observers read it: the end of the script's
  * scratch, which nothing else uses during a batch.
  */
 static unsigned long readdirplus_show_name(struct run *run, const struct syscript_dirent *entry)
@@ -293,17 +293,17 @@ static noinline long stat_entry_watched(struct run *run, const struct readdirplu
 					const struct attributes_parent *parent,
 					struct syscript_dirent *entry)
 {
-	struct watchers_call call = { .nr = __NR_statx, .args = {
+	struct observers_call call = { .nr = __NR_statx, .args = {
 		request->fd, readdirplus_show_name(run, entry),
 		AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 		request->mask & ~ATTRIBUTES_XATTRS,
 	} };
 
-	if (run->doom)
+	if (run->stop_reason)
 		return -EINTR;
 	/* Audit learns names from path resolution. */
-	return watchers_ask(run, &call) ?:
-		watchers_done(&call, audits_ask() ?
+	return observers_ask(run, &call) ?:
+		observers_done(&call, audits_ask() ?
 			      stat_resolved(parent, request->mask, entry) :
 			      stat_entry(run, parent, request->mask, entry));
 }
@@ -323,7 +323,7 @@ static void get_attributes(struct run *run, struct file *file, struct readdirplu
 			no_attributes(entry, ino, 0);
 			continue;
 		}
-		err = unlikely(watchers_watch()) ?
+		err = unlikely(observers_watch()) ?
 			stat_entry_watched(run, request, &parent, entry) :
 			stat_entry(run, &parent, request->mask, entry);
 		if (unlikely(err))
@@ -334,15 +334,15 @@ static void get_attributes(struct run *run, struct file *file, struct readdirplu
 static noinline int get_names_watched(struct run *run, struct file *file,
 				      struct readdirplus *request)
 {
-	struct watchers_call call = { .nr = __NR_getdents64, .args = {
+	struct observers_call call = { .nr = __NR_getdents64, .args = {
 		request->fd, 0, request->room,
 	} };
-	long err = watchers_ask(run, &call);
+	long err = observers_ask(run, &call);
 
 	if (err)
 		return err;
 	err = get_names(file, request);
-	watchers_done(&call, err ?: request->used);
+	observers_done(&call, err ?: request->used);
 	return err;
 }
 
@@ -352,7 +352,7 @@ static int read_names(struct run *run, struct file *file, struct readdirplus *re
 	int err;
 
 	do {
-		err = unlikely(watchers_watch()) ? get_names_watched(run, file, request) :
+		err = unlikely(observers_watch()) ? get_names_watched(run, file, request) :
 						   get_names(file, request);
 	} while (!err && !request->n && !request->end && !run_is_over(run, false));
 	return err;

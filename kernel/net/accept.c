@@ -14,7 +14,7 @@
 #include <linux/uaccess.h>
 
 #include "net/accept.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 #include "kernel/syscalls.h"
 
 /**
@@ -56,7 +56,7 @@ static __always_inline long accept_next(const struct batch *batch, int __user *t
 
 static bool is_over(struct run *run)
 {
-	if (likely(run_is_quiet(run_own(run), 0)))
+	if (likely(run_no_pending_work(run_priv(run), 0)))
 		return false;
 	return run_is_over(run, true) || signal_pending(current);
 }

@@ -11,7 +11,7 @@
 #include <net/sock.h>
 
 #include "frames_port.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 
 /* Work: make a frame, or grow one. */
 struct room {

@@ -18,14 +18,14 @@
 #include <linux/uaccess.h>
 #include <linux/unistd.h>
 
-#include "entries.h"
+#include "syscall_jump_table.h"
 #include "frames_own.h"
 #include "frames_port.h"
 #include "frames_rx.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 #include "kernel/scratch.h"
 #include "symbols.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 /* -- Security modules ---------------------------------------------------------- */
 
@@ -154,12 +154,12 @@ long frames_with_socket(struct frames_work *work, long (*fn)(struct frames_work 
 long frames_call(struct frames_work *work, unsigned int nr, unsigned int n,
 		 long (*fn)(struct frames_work *work))
 {
-	struct watchers_call call = { .nr = nr, .args = { work->port->frames.fd, 0, n } };
+	struct observers_call call = { .nr = nr, .args = { work->port->frames.fd, 0, n } };
 
-	if (likely(!watchers_watch()))
+	if (likely(!observers_watch()))
 		return frames_with_socket(work, fn);
-	return watchers_ask(work->run, &call) ?:
-	       watchers_done(&call, frames_with_socket(work, fn));
+	return observers_ask(work->run, &call) ?:
+	       observers_done(&call, frames_with_socket(work, fn));
 }
 
 /* -- Frames -------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static void ports_release(struct run_keeper *keeper);
 /* NULL if the program has no ports yet. */
 static struct ports *find_ports(struct run *run)
 {
-	struct run_keeper *keeper = run_own(run)->held.keepers;
+	struct run_keeper *keeper = run_priv(run)->resources.keepers;
 
 	while (keeper && keeper->release != ports_release)
 		keeper = keeper->next;
@@ -202,7 +202,7 @@ static struct ports *find_ports(struct run *run)
 
 static struct ports *find_or_add_ports(struct run *run)
 {
-	struct run_held *held = &run_own(run)->held;
+	struct run_resources *held = &run_priv(run)->resources;
 	struct ports *ports = find_ports(run);
 
 	if (ports)
@@ -249,10 +249,10 @@ static long add_port(struct frames_work *work, int fd)
 	return 0;
 }
 
-/* Could the process set this option?  False where a watcher might refuse it. */
+/* Could the process set this option?  False where an observer might refuse it. */
 static bool may_set(struct socket *sock, int level, int name)
 {
-	if (watchers_watch() || cgroup_bpf_enabled(CGROUP_SETSOCKOPT))
+	if (observers_watch() || cgroup_bpf_enabled(CGROUP_SETSOCKOPT))
 		return false;
 	return !IS_ENABLED(CONFIG_SECURITY_NETWORK) ||
 	       !static_call(frames_may_set)(sock, level, name);
@@ -276,7 +276,7 @@ static void ask_for_bypass(struct frames_work *work, int fd, struct socket *sock
 	forget_bypass(port);
 	if (IS_ERR_VALUE(scratch) || !may_set(sock, SOL_PACKET, PACKET_QDISC_BYPASS) ||
 	    copy_to_user((void __user *)at, option, sizeof(option)) ||
-	    entries_getsockopt(&regs) ||
+	    syscall_entry_getsockopt(&regs) ||
 	    copy_from_user(option, (void __user *)at, sizeof(option)))
 		return;
 	port->direct = option[0];
@@ -337,32 +337,32 @@ static long change_taking(struct frames_work *work)
 					     open->take == FRAMES_TAKE_UNFILTERED) : 0;
 }
 
-/* Watchers are asked while no reference to the socket is held: they may end the task. */
+/* Observers are asked while no reference to the socket is held: they may end the task. */
 static long set_taking(struct open *open)
 {
 	struct frames_work *work = &open->work;
-	struct watchers_call call = { .nr = __NR_setsockopt, .args = { open->fd, SOL_PACKET } };
+	struct observers_call call = { .nr = __NR_setsockopt, .args = { open->fd, SOL_PACKET } };
 	long ret = frames_with_socket(work, has_to_change);
 
 	if (ret <= 0)
 		return ret;
-	if (likely(!watchers_watch()))
+	if (likely(!observers_watch()))
 		return frames_with_socket(work, change_taking);
-	return watchers_ask(work->run, &call) ?:
-	       watchers_done(&call, frames_with_socket(work, change_taking));
+	return observers_ask(work->run, &call) ?:
+	       observers_done(&call, frames_with_socket(work, change_taking));
 }
 
 static long open_call(void *arg)
 {
 	struct open *open = arg;
-	struct watchers_call call = { .nr = __NR_getsockname, .args = { open->fd } };
+	struct observers_call call = { .nr = __NR_getsockname, .args = { open->fd } };
 	long ret;
 
-	if (likely(!watchers_watch()))
+	if (likely(!observers_watch()))
 		ret = open_port(open);
 	else
-		ret = watchers_ask(open->work.run, &call) ?:
-		      watchers_done(&call, open_port(open));
+		ret = observers_ask(open->work.run, &call) ?:
+		      observers_done(&call, open_port(open));
 	return ret || (!open->take && !open->work.port->rx) ? ret : set_taking(open);
 }
 

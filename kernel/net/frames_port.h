@@ -48,7 +48,7 @@ struct frames_work {
 /* Calls fn(work) with the port's socket. */
 long frames_with_socket(struct frames_work *work, long (*fn)(struct frames_work *work));
 
-/* As frames_with_socket(), and watchers see system call @nr for @n frames. */
+/* As frames_with_socket(), and observers see system call @nr for @n frames. */
 long frames_call(struct frames_work *work, unsigned int nr, unsigned int n,
 		 long (*fn)(struct frames_work *work));
 

@@ -18,7 +18,7 @@
 #include "frames_cut.h"
 #include "frames_port.h"
 #include "frames_rx.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 
 /* -- Frames -------------------------------------------------------------------- */
 
@@ -348,8 +348,8 @@ static long receive_call(void *arg)
 	frames_put_received(frames);
 	if (frames->nout) {
 		frames_call(work, __NR_sendmmsg, frames->nout, frames_send);
-		if (work->run->doom)
-			return work->run->doom;
+		if (work->run->stop_reason)
+			return work->run->stop_reason;
 	}
 	return frames_call(work, __NR_recvmmsg, work->wait->max, receive_frames);
 }

@@ -19,7 +19,7 @@
 #include <net/sock.h>
 
 #include "frames_port.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 
 /* -- Sending ------------------------------------------------------------------- */
 

@@ -22,10 +22,10 @@
 
 #include "compat.h"
 #include "arch_regs.h"
-#include "entries.h"
+#include "syscall_jump_table.h"
 #include "mmsg_entry.h"
 #include "run.h"
-#include "watchers.h"
+#include "syscall_observers.h"
 
 /* Control data is kept on the task's stack, so longer data is refused. */
 #define CONTROL_MAX	256
@@ -196,7 +196,7 @@ static long recv_batch(struct socket *sock, const struct batch *batch)
 		cond_resched();
 	}
 	if (err == UNUSUAL) {
-		err = make_rest_of_calls(batch, i, flags, entries_recvmmsg);
+		err = make_rest_of_calls(batch, i, flags, syscall_entry_recvmmsg);
 		i += max(err, 0L);
 		err = min(err, 0L);
 	}
@@ -387,7 +387,7 @@ static long send_batch(struct socket *sock, const struct batch *batch)
 			ret = -EAGAIN;
 	}
 	if (ret == UNUSUAL) {
-		ret = make_rest_of_calls(batch, i, flags, entries_sendmmsg);
+		ret = make_rest_of_calls(batch, i, flags, syscall_entry_sendmmsg);
 		i += max(ret, 0L);
 	}
 	return i ? (long)i : ret;
@@ -416,15 +416,15 @@ static bool is_valid(const struct mmsg_call *call, unsigned int flags_known)
 	       (!call->mmsg || call->n <= call->mmsg->n);
 }
 
-/* Shows watchers one call for all messages. */
+/* Shows observers one call for all messages. */
 static noinline long mmsg_watched(struct run *run, unsigned int nr, unsigned long addr,
 				  struct mmsg_call *call, long (*fn)(struct mmsg_call *))
 {
-	struct watchers_call shown = { .nr = nr, .args = {
+	struct observers_call shown = { .nr = nr, .args = {
 		call->fd, addr, call->n, call->flags,
 	} };
 
-	return watchers_ask(run, &shown) ?: watchers_done(&shown, fn(call));
+	return observers_ask(run, &shown) ?: observers_done(&shown, fn(call));
 }
 
 struct work {
@@ -452,7 +452,7 @@ static long recv_call(void *arg)
 	struct work *work = arg;
 	struct mmsg_call *call = work->call;
 
-	if (unlikely(watchers_watch()))
+	if (unlikely(observers_watch()))
 		return mmsg_watched(work->run, __NR_recvmmsg, call->mmsg->addr, call,
 				    recv_plain);
 	return recv_plain(call);
@@ -463,7 +463,7 @@ static long send_call(void *arg)
 	struct work *work = arg;
 	struct mmsg_call *call = work->call;
 
-	if (unlikely(watchers_watch()))
+	if (unlikely(observers_watch()))
 		return mmsg_watched(work->run, __NR_sendmmsg, call->addr, call, send_plain);
 	return send_plain(call);
 }
@@ -501,7 +501,7 @@ long mmsg_entry_recv(const struct pt_regs *regs)
 
 	/* A call with a timeout is the kernel's. */
 	if (regs_arg(regs, 4) || !is_valid(&batch.call, MMSG_RECV_FLAGS))
-		return entries_recvmmsg(regs);
+		return syscall_entry_recvmmsg(regs);
 	return on_socket(&batch, recv_batch);
 }
 
@@ -510,6 +510,6 @@ long mmsg_entry_send(const struct pt_regs *regs)
 	const struct batch batch = batch_of(regs);
 
 	if (!is_valid(&batch.call, MMSG_SEND_FLAGS))
-		return entries_sendmmsg(regs);
+		return syscall_entry_sendmmsg(regs);
 	return on_socket(&batch, send_batch);
 }

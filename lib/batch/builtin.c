@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../lua_base.h"
+#include "../lua_shared_image.h"
 #include "../lua_host.h"
 #include "user/user.h"
 #include "builtin.h"
@@ -205,5 +205,5 @@ void syscript_release(void)
 		ticket_give(&instance->turn);
 	}
 	direct_release();
-	lua_base_drop_idle();
+	shared_image_drop_idle();
 }

@@ -11,7 +11,7 @@
 #include <linux/syscript_image.h>
 #include <string.h>
 
-#include "choose.h"
+#include "backend_select.h"
 #include "compound.h"
 #include "direct.h"
 #include "run.h"
@@ -131,7 +131,7 @@ static int make_batch(struct instance *instance, enum image_batch op, void *requ
 		err = call_again(instance, op, &ended);
 	if (err)
 		return err;
-	/* A watcher that appeared during the run has ended it. */
+	/* An observer that appeared during the run has ended it. */
 	if (ended == -EOPNOTSUPP)
 		return ended;
 	memcpy(request, there, size);

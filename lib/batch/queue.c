@@ -48,7 +48,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#include "../choose.h"
+#include "../backend_select.h"
 #include "../lua_host.h"
 #include "user/tools.h"
 #include "user/user.h"

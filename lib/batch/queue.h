@@ -89,7 +89,7 @@ struct server {
  * @forks: value of forks in the process that opened the queue; a child's differs
  * @turn, @check: parameters of queue.lua, as is
  * @always:  membarrier(2) is refused
- * @watcher: the thread that waits for killed threads, if @is_watched
+ * @observer: the thread that waits for killed threads, if @is_watched
  * @closing: 1 when the queue is being closed
  */
 struct syscript_queue {
@@ -99,7 +99,7 @@ struct syscript_queue {
 	uint64_t turn;
 	unsigned int check, threads, next_submit, next_reap;
 	bool always, is_watched;
-	pthread_t watcher;
+	pthread_t observer;
 	uint32_t closing;
 	char text[RUN_ERROR_LEN];
 	struct server servers[];

@@ -258,7 +258,7 @@ int queue_start(struct syscript_queue *queue)
 		server->is_started = !err;
 	}
 	if (!err)
-		err = start_thread(&queue->watcher, watch, queue);
+		err = start_thread(&queue->observer, watch, queue);
 	queue->is_watched = !err;
 	return err;
 }
@@ -270,7 +270,7 @@ void queue_stop(struct syscript_queue *queue)
 	__atomic_store_n(&queue->closing, 1, __ATOMIC_SEQ_CST);
 	sys_call(futex, &queue->closing, FUTEX_WAKE_PRIVATE, 1);
 	if (queue->is_watched)
-		pthread_join(queue->watcher, NULL);
+		pthread_join(queue->observer, NULL);
 	/* Stops all threads before joining any: each may be in a long request. */
 	for (server = queue->servers; server < queue->servers + queue->threads; server++) {
 		if (!server->is_started)

@@ -28,7 +28,7 @@ INSN, IMM = 8, 4
 
 
 def place_image(file: bytes) -> tuple[bytearray, int]:
-    """The image relocated for data at LUA_DATA_OFFSET (lib/lua_base.h), and that offset."""
+    """The image relocated for data at LUA_DATA_OFFSET (lib/lua_shared_image.h), and that offset."""
     _, _, at, size, _, _, _, align, _, _, relocs_at, relocs = FILE.unpack_from(file)
     offset = -(-PAGE // align) * align
     image = bytearray(file[at : at + size])

@@ -58,7 +58,7 @@ struct runtime_io {
  * @version: RUNTIME_VERSION
  * @size:    of this structure; the runtime accepts no other version and size
  * @opened: Lua's state with its libraries; NULL: this call only makes it.  The arena is then
- *	copied for other scripts, see lua_opened.c
+ *	copied for other scripts, see lua_snapshot.c
  * @state: Lua's state with the script; NULL: this call loads the script
  * @source: the script's text
  * @name: the script's name for messages, in Lua's form: "@file.lua"

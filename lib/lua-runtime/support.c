@@ -386,7 +386,7 @@ static size_t size_of_block(size_t size)
 }
 
 /*
- * For memory that is copied for other scripts, see lua_opened.c: zeroed, so that no word has part
+ * For memory that is copied for other scripts, see lua_snapshot.c: zeroed, so that no word has part
  * of an old address.
  */
 static void *runtime_alloc_zeroed(void *unused, void *p, size_t old_size, size_t new_size)

@@ -11,7 +11,7 @@
 
 #include "emit.h"
 #include "opcodes.h"
-#include "read.h"
+#include "bytecode.h"
 #include "types.h"
 
 #define REG_L		6
@@ -68,7 +68,7 @@ struct cold {
  * struct compiler - the compilation of a function
  * @inlines: for each instruction, the function that is inlined in place of the call
  * @in_loop: for each instruction: it is in a loop without calls, or inlined into one
- * @fast:    for each instruction: it ends a loop with fast code (loop.c), which uses @slots of
+ * @fast:    for each instruction: it ends a loop with fast code (loop_fast.c), which uses @slots of
  *           the frame
  * @defer_until: for each instruction, the last instruction that uses its value, if the value is
  *               deferred
@@ -165,7 +165,7 @@ void store_integer(struct compiler *c, u32 to, u8 reg);
 /* Goes to @fail unless R(@reg) has the tag @tag. */
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
 
-/* defer.c: finds the values to defer. */
+/* lazy_stores.c: finds the values to defer. */
 bool defer_find(struct compiler *c);
 /* Defers the value of this instruction if possible; then the instruction needs no code. */
 bool defer_insn(struct compiler *c);
@@ -196,7 +196,7 @@ bool defer_is_dead(const struct proto *p, u32 *seen, u32 number, u32 reg, u32 pc
 /* Forgets deferred values of registers from index @place on. */
 void defer_forget_from(struct compiler *c, u32 place);
 
-/* loop.c: finds loops that can keep their values in machine registers. */
+/* loop_fast.c: finds loops that can keep their values in machine registers. */
 bool loop_find(struct compiler *c);
 /* Emits the fast code of such a loop, which the loop's other code enters at the end of a pass. */
 void loop_emit(struct compiler *c, const struct cold *cold);

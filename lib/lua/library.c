@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "opcodes.h"
-#include "read.h"
+#include "bytecode.h"
 
 static bool is_plain_table(const struct runtime *runtime, struct value v)
 {

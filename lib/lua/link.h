@@ -4,7 +4,7 @@
 #define LIB_LUA_LINK_H
 
 #include "emit.h"
-#include "read.h"
+#include "bytecode.h"
 
 /**
  * struct compiled - functions of a script

@@ -4,7 +4,7 @@
 #define LIB_LUA_PATTERN_H
 
 #include "emit.h"
-#include "read.h"
+#include "bytecode.h"
 
 /* Uses of a pattern, by the functions that search for it. */
 enum pattern_kind {

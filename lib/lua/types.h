@@ -3,7 +3,7 @@
 #ifndef LIB_LUA_TYPES_H
 #define LIB_LUA_TYPES_H
 
-#include "read.h"
+#include "bytecode.h"
 
 /* Sets of types.  Integers are those of INTEGER_BITS, T_NUMBER all other numbers. */
 enum {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "opcodes.h"
-#include "read.h"
+#include "bytecode.h"
 
 /* Bounds the number of pairs of nested functions, because the arena may contain anything. */
 #define WORK_MAX	(1U << 24)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
  * Programs of subsystems, by the requests of linux/syscript.h.  The kernel takes an image with
- * its data and the names of functions. object.c and lua/whole.c make these from programs in C and
+ * its data and the names of functions. object.c and aot/driver.c make these from programs in C and
  * Lua.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../choose.h"
+#include "../backend_select.h"
 #include "../device.h"
 #include "../syscript_programs.h"
 #include "user/tools.h"
 #include "object.h"
 
-#define MEMORY_BESIDES	(512 << 10)	/* bytes of arena, code, image and seats */
+#define MEMORY_BESIDES	(512 << 10)	/* bytes of arena, code, image and per-CPU contexts */
 /* The size of the first version of struct syscript_load_options. */
 #define OPTIONS_SIZE_1	sizeof(struct syscript_load_options)
 

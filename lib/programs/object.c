@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../../include/uapi/syscript_image.h"
-#include "../lua/whole.h"
+#include "../lua/aot/aot.h"
 #include "object.h"
 #include "view_fields.h"
 
@@ -413,10 +413,10 @@ static int read_object(struct reader *r, const char *file)
 static int read_lua(struct reader *r, const char *source, const char *subsystem)
 {
 	struct object *object = r->object;
-	struct whole whole;
+	struct aot whole;
 	int err;
 
-	err = whole_compile(&whole, r->name, source, r->len, subsystem, possible_cpus());
+	err = aot_compile(&whole, r->name, source, r->len, subsystem, possible_cpus());
 	if (err) {
 		snprintf(r->error, r->error_len, "%s", whole.error);
 		return err;

@@ -51,7 +51,7 @@ class CallError(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """A line to write to the kernel; see calls.h."""
+    """A line to write to the kernel; see kprobe_events.h."""
 
     type: str
     function: str

@@ -16,7 +16,7 @@
 #include "batch.h"
 #include "dispatch.h"
 #include "monitor.h"
-#include "place.h"
+#include "source_loc.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -16,7 +16,7 @@
 #include <linux/version.h>
 
 #include "locks.h"
-#include "place.h"
+#include "source_loc.h"
 
 static unsigned int hold_ms;
 module_param(hold_ms, uint, 0644);

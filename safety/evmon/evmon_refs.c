@@ -21,7 +21,7 @@
 
 #include "memory.h"
 #include "monitor.h"
-#include "place.h"
+#include "source_loc.h"
 
 #define COUNTERS_BITS	13
 #define PROBES		64

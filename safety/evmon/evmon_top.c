@@ -18,7 +18,7 @@
 
 #include "held.h"
 #include "monitor.h"
-#include "place.h"
+#include "source_loc.h"
 
 #define HOT_BITS	10
 #define PROBES		16

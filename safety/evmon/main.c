@@ -5,8 +5,8 @@
 
 #include "batch.h"
 #include "dispatch.h"
-#include "place.h"
-#include "seen.h"
+#include "source_loc.h"
+#include "dedup.h"
 #include "view.h"
 
 #define EVMON_VERSION	"0.1.0"

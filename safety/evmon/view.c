@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* evmon's files in debugfs. */
 #include "batch.h"
-#include "calls.h"
+#include "kprobe_events.h"
 #include "dispatch.h"
 #include "files.h"
-#include "place.h"
-#include "seen.h"
+#include "source_loc.h"
+#include "dedup.h"
 #include "view.h"
 
 static struct dentry *top;

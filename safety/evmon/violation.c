@@ -18,9 +18,9 @@
 #include <linux/string.h>
 
 #include "monitor.h"
-#include "place.h"
+#include "source_loc.h"
 #include "report.h"
-#include "seen.h"
+#include "dedup.h"
 #include "trace.h"
 
 struct evmon_where evmon_here(struct evmon_site *site)

@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "object.h"
-#include "peer.h"
+#include "oob_pointer.h"
 #include "profile.h"
 #include "stack.h"
 #include "violation.h"

@@ -12,7 +12,7 @@
 
 #include "library.h"
 #include "object.h"
-#include "peer.h"
+#include "oob_pointer.h"
 #include "text.h"
 #include "violation.h"
 

@@ -20,7 +20,7 @@
 #include "check.h"
 #include "compat.h"
 #include "module.h"
-#include "peer.h"
+#include "oob_pointer.h"
 #include "profile.h"
 #include "region.h"
 

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "files.h"
 #include "module.h"
-#include "peer.h"
+#include "oob_pointer.h"
 #include "region.h"
 #include "view.h"
 

@@ -21,9 +21,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import netns_pair
 import pytest
 import test_nsd
-import wire
 from test_nsd import PATIENCE, WAYS, Server, in_net, query, taken, wait_until_taken
 
 nets = test_nsd.nets
@@ -58,10 +58,12 @@ class End:
             check=True,
         ).stdout
         self.server_mac = bytes.fromhex(shown.split()[2].replace(":", ""))
-        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(wire.ETH_P_ALL))
+        self.sock = socket.socket(
+            socket.AF_PACKET, socket.SOCK_RAW, socket.htons(netns_pair.ETH_P_ALL)
+        )
         self.sock.setsockopt(263, PACKET_IGNORE_OUTGOING, 1)
         self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
-        self.sock.bind((f"to{number}", wire.ETH_P_ALL))
+        self.sock.bind((f"to{number}", netns_pair.ETH_P_ALL))
 
     def four(self, host: int) -> int:
         return int(ipaddress.ip_address(f"10.88.{self.number}.{host}"))
@@ -149,14 +151,14 @@ class Shapes:
 
     def udp(self, payload: bytes | None = None, source: int = 0, **ports: int) -> bytes:
         destination = self.end.four(2)
-        pseudo = wire.pseudo4(source or self.end.four(1), destination)
+        pseudo = netns_pair.pseudo4(source or self.end.four(1), destination)
         ports = {"sport": 1024 + len(self.cases), "dport": 53, **ports}
-        return wire.udp(self.query() if payload is None else payload, pseudo, **ports)
+        return netns_pair.udp(self.query() if payload is None else payload, pseudo, **ports)
 
     def ip(self, payload: bytes | None = None, options: bytes = b"", **fields: int) -> bytes:
         fields = {"source": self.end.four(1), "destination": self.end.four(2), **fields}
         whole = self.udp(source=fields["source"]) if payload is None else payload
-        return wire.ip4(whole, options, **fields)
+        return netns_pair.ip4(whole, options, **fields)
 
     def frame(self, payload: bytes | None = None, options: bytes = b"", **fields: int) -> bytes:
         return self.ethernet(IP4, self.ip(payload, options, **fields))
@@ -184,7 +186,7 @@ class Shapes:
             frame = bytearray(self.frame())
             frame[15], frame[22] = 0xFF, value
             frame[24:26] = bytes(2)
-            frame[24:26] = struct.pack(">H", wire.checksum(bytes(frame[14:34])))
+            frame[24:26] = struct.pack(">H", netns_pair.checksum(bytes(frame[14:34])))
             self.add(f"TOS, TTL {value}", bytes(frame))
         whole = self.frame()
         for length in (14, 15, 20, 33, 34, 35, 41, 42, 43, 50, len(whole) - 1):
@@ -306,7 +308,7 @@ class Shapes:
 
     def udp6(self, source: bytes, payload: bytes | None = None) -> bytes:
         pseudo = source + self.end.six(2)
-        return wire.udp(
+        return netns_pair.udp(
             self.query() if payload is None else payload, pseudo, 1024 + len(self.cases), 53
         )
 
@@ -389,7 +391,7 @@ class Shapes:
         of = self.end.six
         whole = self.udp6(of(1))
         bare = whole[:4] + bytes(4) + whole[8:]
-        total = wire.checksum(of(1) + of(2) + struct.pack(">HH", 17, len(whole)) + bare)
+        total = netns_pair.checksum(of(1) + of(2) + struct.pack(">HH", 17, len(whole)) + bare)
         return self.frame6(bare[:6] + struct.pack(">H", total or 0xFFFF) + bare[8:])
 
 
@@ -470,7 +472,7 @@ def test_flood(both: list[Server], ends: list[End]) -> None:
     for number in range(2000):
         source, port = 0xC6336400 + number % 199, 1024 + number
         message = struct.pack(">H", number) + query("host", 1)[2:]
-        udp = wire.udp(message, wire.pseudo4(source, end.four(2)), port, 53)
+        udp = netns_pair.udp(message, netns_pair.pseudo4(source, end.four(2)), port, 53)
         frames.append(shapes.frame(udp, source=source))
         asked.add((str(ipaddress.ip_address(source)), str(port)))
     for frame in frames * 3:

@@ -7,7 +7,7 @@
 
 #define MOST	64
 
-_Static_assert(sizeof(try) / sizeof(*try) < MOST && sizeof(gate_6_barrier) / sizeof(*gate) < MOST,
+_Static_assert(sizeof(try) / sizeof(*try) < MOST && sizeof(thunk_6_barrier) / sizeof(*thunk) < MOST,
 	       "no row is longer");
 
 static u8 bytes[MOST];

@@ -126,11 +126,11 @@ def random_program(seed: int) -> Program:
 
 @contextmanager
 def extended(
-    base: bytes, extension: bytes, key: int = 0, gates: int = 0, place: int = 0
+    base: bytes, extension: bytes, key: int = 0, thunks: int = 0, place: int = 0
 ) -> Iterator[Machine]:
     with (
-        Machine(base, key, gates) as below,
-        Machine(extension, key ^ 0xFF if key else 0, gates, below, place) as machine,
+        Machine(base, key, thunks) as below,
+        Machine(extension, key ^ 0xFF if key else 0, thunks, below, place) as machine,
     ):
         yield machine
 

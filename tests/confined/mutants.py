@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "confined"
 # The code generator's files, and those of them that are compiled.
 JIT = ["jit.c", "jit_gen.h", "arch/x86/jit_x86.c", "arch/x86/emit_x86.h"]
-REST = ["check.c", "fuel.c", "live.c", "verify.c", "verify_step.c", "machine.c"]
+REST = ["validate_image.c", "fuel.c", "liveness.c", "verify_code.c", "verify_step.c", "machine.c"]
 REST += ["arch/x86/verify_x86.c", "arch/x86/stubs.S"]
 REST += ["interpret.c", "user/memory.c", "../../core/user/arena.c"]
 KEY = 0x5BD1E995A7C15F39
@@ -118,9 +118,9 @@ def refusals(images: list[bytes]) -> str:
     from confined.subject import Machine, RefusedError
 
     for image in images:
-        for key, gates in ((0, 0), (KEY, 1), (KEY, 2)):
+        for key, thunks in ((0, 0), (KEY, 1), (KEY, 2)):
             try:
-                with Machine(image, key, gates):
+                with Machine(image, key, thunks):
                     pass
             except RefusedError as refused:
                 if "machine code" not in str(refused):

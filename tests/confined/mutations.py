@@ -290,8 +290,8 @@ BREAKS = [
     # System calls
     ("\tpush(g, R9);\n", ""),
     ("\tpop(g, R9);\n", ""),
-    ("\tif (gate.args > 5)\n\t\tpush(g, RAX);\n", ""),
-    ("\tif (gate.args > 5)\n\t\tpop(g, RCX);\n", ""),
+    ("\tif (thunk.args > 5)\n\t\tpush(g, RAX);\n", ""),
+    ("\tif (thunk.args > 5)\n\t\tpop(g, RCX);\n", ""),
     ("\tif (g->jit->barrier)\n\t\tcall_stub(g, confined_barrier);\n", ""),
     ("\top_mem(g, true, LOAD, R9, in_machine(MACHINE_AT_RUN));\n", ""),
     (
@@ -302,7 +302,7 @@ BREAKS = [
         "op_mem(g, true, LOAD, R9, in_machine(MACHINE_AT_RUN));",
         "op_mem(g, true, LOAD, R9, in_machine(MACHINE_AT_BASE));",
     ),
-    ("\temit_rel32(g, CALL, gate.address);", "\temit_rel32(g, CALL, gate.address + 16);"),
+    ("\temit_rel32(g, CALL, thunk.address);", "\temit_rel32(g, CALL, thunk.address + 16);"),
     ("cleared[] = { RDI, RSI, RDX, RCX, R8 };", "cleared[] = { RDI, RSI, RDX, RCX };"),
     ("cleared[] = { RDI, RSI, RDX, RCX, R8 };", "cleared[] = { RSI, RDX, RCX, R8 };"),
     (

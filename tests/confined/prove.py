@@ -48,7 +48,7 @@ GUARD = 9 << 12
 NO_INDEX = 0xFF
 REFUSED = 0xFFFFFFFF  # of prove_masks()
 PLAIN, MASK, MOVE_FRAME, PUSH, POP, JUMP, BRANCH, CALL, RETURN = range(9)
-ENTRY, CHARGE, ROOM, UNLESS, GATE, TRY = range(9, 15)
+ENTRY, CHARGE, ROOM, UNLESS, THUNK, TRY = range(9, 15)
 ANY, IMM, TO, TO8, BARRIER = range(0x100, 0x600, 0x100)
 # Offsets in struct machine
 FUEL, LIMIT, NATIVE, USER, TRY_SP, PC, RUN_AT = 0, 8, 16, 24, 40, 60, 128
@@ -642,13 +642,13 @@ class Row:
         depth = offset(regs[STACK], BEFORE[STACK])
         assert depth is not None and -8 * self.mine.slots == depth, "the stack at a call"
         if hole == BARRIER or kind == CHARGE:
-            assert kind in (CHARGE, GATE) and regs[MACHINE].eq(BEFORE[MACHINE])
+            assert kind in (CHARGE, THUNK) and regs[MACHINE].eq(BEFORE[MACHINE])
             return self.forget(way, SCRATCH, "kernel")
         if kind in (ROOM, UNLESS):  # ends the run, and reports r11 and perhaps r10
             assert regs[MACHINE].eq(BEFORE[MACHINE]) and variables(regs[R11]) <= {"imm"}
             assert same(regs[R10], BEFORE[R10])
             return False
-        if kind == GATE:
+        if kind == THUNK:
             return self.call_c(way)
         assert kind == TRY
         return self.call_routine(way)
@@ -689,7 +689,7 @@ class Row:
         return self.forget(way, 0xFFFF & ~keeps, "program")
 
 
-FIELDS = {CHARGE: {FUEL}, GATE: {PC}, TRY: {TRY_SP}}
+FIELDS = {CHARGE: {FUEL}, THUNK: {PC}, TRY: {TRY_SP}}
 # What the flags reveal, except about registers that the row reads.
 TOLD = {
     CHARGE: {f"machine_{FUEL}", "imm"},
@@ -748,7 +748,7 @@ def prove_row(verifier: Verifier, bytes_: list[int]) -> int:
         known = [a | k for a, k in zip(transfer.always, transfer.kept, strict=True)]
         assert mine.kind == TRY or not any(written & fact for fact in known), "known, and written"
         assert not any(transfer.always)
-        assert row.calls == (mine.kind in (CHARGE, ROOM, UNLESS, GATE, TRY)) + bool(mine.barrier)
+        assert row.calls == (mine.kind in (CHARGE, ROOM, UNLESS, THUNK, TRY)) + bool(mine.barrier)
         if mine.kind == CHARGE:
             prove_charge(row)
     except (AssertionError, KeyError) as wrong:

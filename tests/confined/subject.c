@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "no_locks.h"
-#include "../../engine/confined/check.h"
+#include "../../engine/confined/validate_image.h"
 #include "../../engine/confined/machine.h"
 #include "../../engine/confined/user/memory.h"
 #include "user/arena.h"
@@ -29,7 +29,7 @@ struct subject {
 	char *arena;
 	struct machine machine;
 	u32 polls;		/* left until the run is stopped */
-	const unsigned long *flags;	/* flags that gate polling, or NULL */
+	const unsigned long *flags;	/* flags that thunk polling, or NULL */
 	u32 ncalls;
 	struct call calls[CALLS_MAX];
 	u64 result;		/* of the next call */
@@ -81,20 +81,20 @@ PUBLIC void subject_free(struct subject *m)
 	free(m);
 }
 
-/* System call gates of up to six arguments: code to verify, not to run. */
-#define GATES		7
-static const u8 gates[GATES];
+/* System call thunks of up to six arguments: code to verify, not to run. */
+#define THUNKS		7
+static const u8 thunks[THUNKS];
 
-static struct jit_gate find_gate(u32 nr)
+static struct jit_thunk find_thunk(u32 nr)
 {
-	return (struct jit_gate){ (unsigned long)&gates[nr % GATES], nr % GATES };
+	return (struct jit_thunk){ (unsigned long)&thunks[nr % THUNKS], nr % THUNKS };
 }
 
-static int gate_args(u64 address)
+static int thunk_args(u64 address)
 {
-	u64 args = address - (unsigned long)gates;
+	u64 args = address - (unsigned long)thunks;
 
-	return args < GATES ? (int)args : -1;
+	return args < THUNKS ? (int)args : -1;
 }
 
 /* Maps an arena at @place; NULL: anywhere. */
@@ -114,21 +114,21 @@ static char *map_arena(void *place, u32 shift)
  * @error.
  */
 PUBLIC struct subject *subject_load(const void *image, size_t len, const struct subject *base,
-				    void *place, u64 key, int with_gates, char *error,
+				    void *place, u64 key, int with_thunks, char *error,
 				    size_t error_len);
 struct subject *subject_load(const void *image, size_t len, const struct subject *base,
-			     void *place, u64 key, int with_gates, char *error,
+			     void *place, u64 key, int with_thunks, char *error,
 			     size_t error_len)
 {
 	struct subject *m = calloc(1, sizeof(*m));
-	enum context context = with_gates & 4 ? CONTEXT_ATOMIC : CONTEXT_PROCESS;
+	enum context context = with_thunks & 4 ? CONTEXT_ATOMIC : CONTEXT_PROCESS;
 
-	with_gates &= 3;
+	with_thunks &= 3;
 	m->base = base;
 	m->jit = (struct jit){
 		.checked = &m->checked, .base = base ? &base->code.base : NULL, .key = key,
-		.gate = with_gates ? find_gate : NULL, .gate_args = gate_args,
-		.barrier = with_gates > 1,
+		.thunk = with_thunks ? find_thunk : NULL, .thunk_args = thunk_args,
+		.barrier = with_thunks > 1,
 	};
 	/* Exactly this long, so that memory checkers notice overruns. */
 	m->image = malloc(len ?: 1);
@@ -262,14 +262,14 @@ void subject_text(struct subject *m, char *text, size_t len)
 PUBLIC const void *subject_stub(int which);
 const void *subject_stub(int which)
 {
-	extern const u8 confined_poll[], confined_gate[], confined_throw[],
+	extern const u8 confined_poll[], confined_thunk[], confined_throw[],
 		confined_abort[], confined_fault_stack[], confined_fault_function[],
 		confined_fault_access[], confined_barrier[], confined_beyond[];
 	const u8 *stubs[] = {
-		confined_poll, confined_gate, confined_throw, confined_abort,
+		confined_poll, confined_thunk, confined_throw, confined_abort,
 		confined_fault_stack, confined_fault_function, confined_fault_access,
-		confined_beyond, confined_barrier, gates, gates + 1, gates + 2, gates + 3,
-		gates + 4, gates + 5, gates + 6,
+		confined_beyond, confined_barrier, thunks, thunks + 1, thunks + 2, thunks + 3,
+		thunks + 4, thunks + 5, thunks + 6,
 	};
 
 	return which < (int)(sizeof(stubs) / sizeof(*stubs)) ? stubs[which] : NULL;

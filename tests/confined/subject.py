@@ -44,7 +44,7 @@ class Call(ctypes.Structure):
 
 
 class Label(ctypes.Structure):
-    """struct verify_label of engine/confined/verify.h."""
+    """struct verify_label of engine/confined/verify_code.h."""
 
     _fields_ = [
         *((name, ctypes.c_uint32) for name in ("at", "credit")),
@@ -55,7 +55,7 @@ class Label(ctypes.Structure):
 
 
 class Base(ctypes.Structure):
-    """struct verify_base of engine/confined/verify.h."""
+    """struct verify_base of engine/confined/verify_code.h."""
 
     _fields_ = [
         ("exec", ctypes.c_uint64),
@@ -129,18 +129,18 @@ class Machine:
         self,
         image: bytes,
         key: int = 0,
-        gates: int = 0,
+        thunks: int = 0,
         base: Machine | None = None,
         place: int = 0,
     ) -> None:
-        """@gates: 1 with gates for system calls, 2 and barriers; do not run it. 4: atomic.
+        """@thunks: 1 with thunks for system calls, 2 and barriers; do not run it. 4: atomic.
 
         @place: address of the arena, 0 for anywhere.
         """
         error = ctypes.create_string_buffer(256)
         self.base = base
         self.handle = SO.subject_load(
-            image, len(image), base and base.handle, place, key, gates, error, len(error)
+            image, len(image), base and base.handle, place, key, thunks, error, len(error)
         )
         if not self.handle:
             raise RefusedError(error.value.decode())
@@ -169,7 +169,7 @@ class Machine:
         return code.exec, ctypes.string_at(code.exec, code.size)
 
     def charges(self, n: int) -> list[int]:
-        """checked.charges of engine/confined/check.h."""
+        """checked.charges of engine/confined/validate_image.h."""
         return SO.subject_charges(self.handle)[:n]
 
     def watch(self, offset: int) -> None:

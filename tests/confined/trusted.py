@@ -17,7 +17,10 @@ PARTS = {
     "the verifier": ["engine/confined/verify*", "engine/confined/arch/*/verify*"],
     # The code it generates is not trusted; its own memory accesses are.
     "the code generator": [
-        *(CONFINED + name for name in ("arch/*/jit*", "arch/*/emit*", "jit*", "fuel.c", "live.c")),
+        *(
+            CONFINED + name
+            for name in ("arch/*/jit*", "arch/*/emit*", "jit*", "fuel.c", "liveness.c")
+        ),
     ],
     "machine code's ends": [
         *(
@@ -36,12 +39,12 @@ PARTS = {
         *(
             CONFINED + name
             for name in (
-                *("kernel/[!s]*", "kernel/stacks.*", "arch/*/arch_code.h"),
-                *("engine.c", "place.h", "check.*"),
+                *("kernel/[!ps]*", "kernel/platform.c", "kernel/stacks.*", "arch/*/arch_code.h"),
+                *("engine.c", "vm.h", "validate_image.*"),
             )
         ),
     ],
-    "runs, system calls, watchers": [
+    "runs, system calls, observers": [
         "core/*.[ch]",
         "core/kernel/*.[ch]",
         "core/arch/**/*.h",
@@ -50,15 +53,15 @@ PARTS = {
         "core/syscalls.def",
     ],
     "programs of subsystems": [
-        *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "places", "process", "rewrite")),
-        *(CONFINED + name for name in ("kernel/seat.[ch]", "table.[ch]")),
+        *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "nf_attach", "process", "rewrite")),
+        *(CONFINED + name for name in ("kernel/percpu_ctx.[ch]", "table.[ch]")),
     ],
     "batches": [
         "core/fs/*.[ch]",
         "kernel/fs/*.[ch]",
         "core/net/*.[ch]",
         "kernel/net/*.[ch]",
-        CONFINED + "batches*.[ch]",
+        CONFINED + "batch_*.[ch]",
         "include/uapi/syscript_image_batch.h",
     ],
 }

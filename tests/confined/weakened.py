@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confined.mutants import ENGINE, JIT, REST, ROOT, compile_object
 
-SOURCES = ("verify.c", "verify_step.c", "arch/x86/verify_x86.c")
+SOURCES = ("verify_code.c", "verify_step.c", "arch/x86/verify_x86.c")
 # A condition, and the refusal that follows it.
 REFUSES = re.compile(r"\tif \(((?:[^;{}])*?)\)\n\t+return (?:\"|false|want)")
 ENTRY = re.compile(r"\t\[(?:TWO \| )?0x[0-9a-f]{2}\] = ([A-Z0-9_ |()x]*[a-f0-9)A-Z])")
-STEP, X86, CODE = "verify_step.c", "arch/x86/verify_x86.c", "verify.c"
+STEP, X86, CODE = "verify_step.c", "arch/x86/verify_x86.c", "verify_code.c"
 OTHERS = [
     # What one instruction may do
     (STEP, "in->reads & (s->unset | V_SECRET)", "in->reads & s->unset"),
@@ -110,12 +110,16 @@ OTHERS = [
     (X86, "0x48, 0x83, 0xc4, 0x28", "0x48, 0x83, 0xc4, 0x30"),
     (X86, "0x48, 0x83, 0xc4, 0x28", "0x48, 0x83, 0xc4, ANY"),
     (X86, "0x55, 0x53, 0x41, 0x55,", "0x53, 0x55, 0x41, 0x55,"),
-    (X86, "V_GATE, 0, IN_C, V_SCRATCH, 2", "V_GATE, 0, R(RAX), V_SCRATCH, 2"),
-    (X86, "{ ROW(gate), V_GATE, 0, IN_C, V_SCRATCH, 1 }", "{ ROW(gate), V_GATE, 0, IN_C, 0, 1 }"),
+    (X86, "V_THUNK, 0, IN_C, V_SCRATCH, 2", "V_THUNK, 0, R(RAX), V_SCRATCH, 2"),
     (
         X86,
-        "{ ROW(gate), V_GATE, 0, IN_C, V_SCRATCH, 1 }",
-        "{ ROW(gate), V_GATE, 0, IN_C, V_SCRATCH, 2 }",
+        "{ ROW(thunk), V_THUNK, 0, IN_C, V_SCRATCH, 1 }",
+        "{ ROW(thunk), V_THUNK, 0, IN_C, 0, 1 }",
+    ),
+    (
+        X86,
+        "{ ROW(thunk), V_THUNK, 0, IN_C, V_SCRATCH, 1 }",
+        "{ ROW(thunk), V_THUNK, 0, IN_C, V_SCRATCH, 2 }",
     ),
     (X86, "R(R10) | R(RDI), 0, 6", "R(R10) | R(RDI), 0, 0"),
     (X86, "kind, reads, V_SCRATCH, V_SCRATCH }", "kind, reads, V_SCRATCH, 0 }"),

@@ -47,7 +47,7 @@ static long echo_run(void *arg)
 
 	switch (vm->what) {
 	case 'l':
-		while (!vm->run->doom)
+		while (!vm->run->stop_reason)
 			run_poll(vm->run);
 		break;
 	case 's':
@@ -56,7 +56,7 @@ static long echo_run(void *arg)
 		call->nresults = 1;
 		break;
 	case 'm':
-		run_doom(vm->run, -ENOBUFS);
+		run_stop(vm->run, -ENOBUFS);
 		break;
 	default:
 		memcpy(call->results, call->args, sizeof(call->results));
@@ -64,7 +64,7 @@ static long echo_run(void *arg)
 		output_write(&vm->run->output, "echo\n", 5);
 		vm->echoed++;
 	}
-	return vm->run->doom;
+	return vm->run->stop_reason;
 }
 
 static int echo_call(struct engine_vm *vm, struct syscript_call *call)

@@ -10,7 +10,7 @@
  *   bit 1  constants are blinded
  *   bit 2  IMAGE_CHECKED
  *   bit 3  as an image, byte by byte
- *   bit 4  system calls have gates, with a barrier before
+ *   bit 4  system calls have thunks, with a barrier before
  *   bit 5  the machine code is mutated MUTANTS times; mutants that the verifier accepts run,
  *          too, and must stay in the arena and leave struct machine intact
  */
@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 
 #include "../confined/no_locks.h"
-#include "../../engine/confined/check.h"
+#include "../../engine/confined/validate_image.h"
 #include "../../engine/confined/jit.h"
 #include "../../engine/confined/machine.h"
 #include "../../engine/confined/user/memory.h"
@@ -40,7 +40,7 @@
 #define BLIND		2
 #define CHECKED		4
 #define RAW		8
-#define GATES		16
+#define THUNKS		16
 #define MUTATE		32
 #define MUTANTS		8
 #define KEYS		4
@@ -88,8 +88,8 @@ static u64 called(struct machine *machine, u32 call, const u64 *args, unsigned i
 	return digest & 1 ? digest : -(digest & 0xff);
 }
 
-/* A system call uses one of two gates: with six arguments, or with three. */
-#define GATE_6(nr)	((nr) & 32)
+/* A system call uses one of two thunks: with six arguments, or with three. */
+#define THUNK_6(nr)	((nr) & 32)
 
 u64 machine_call(const u64 *args, struct machine *machine, u32 call)
 {
@@ -97,10 +97,10 @@ u64 machine_call(const u64 *args, struct machine *machine, u32 call)
 
 	if (call < IMAGE_SYSCALL)
 		return called(machine, call, args, 6);
-	return called(machine, GATE_6(nr), args, GATE_6(nr) ? 6 : 3);
+	return called(machine, THUNK_6(nr), args, THUNK_6(nr) ? 6 : 3);
 }
 
-static u64 call_gate(struct machine *machine, u32 call, const u64 *args, unsigned int n)
+static u64 call_thunk(struct machine *machine, u32 call, const u64 *args, unsigned int n)
 {
 	u64 ret = called(machine, call, args, n);
 
@@ -110,28 +110,28 @@ static u64 call_gate(struct machine *machine, u32 call, const u64 *args, unsigne
 }
 
 __attribute__((force_align_arg_pointer))
-static u64 gate_6(u64 a, u64 b, u64 c, u64 d, u64 e, struct machine *machine, u64 f)
+static u64 thunk_6(u64 a, u64 b, u64 c, u64 d, u64 e, struct machine *machine, u64 f)
 {
-	return call_gate(machine, GATE_6(~0U), (u64[]){ a, b, c, d, e, f }, 6);
+	return call_thunk(machine, THUNK_6(~0U), (u64[]){ a, b, c, d, e, f }, 6);
 }
 
 __attribute__((force_align_arg_pointer))
-static u64 gate_3(u64 a, u64 b, u64 c, u64 d, u64 e, struct machine *machine)
+static u64 thunk_3(u64 a, u64 b, u64 c, u64 d, u64 e, struct machine *machine)
 {
 	(void)d, (void)e;
-	return call_gate(machine, GATE_6(0), (u64[]){ a, b, c }, 3);
+	return call_thunk(machine, THUNK_6(0), (u64[]){ a, b, c }, 3);
 }
 
-static struct jit_gate find_gate(u32 nr)
+static struct jit_thunk find_thunk(u32 nr)
 {
-	if (GATE_6(nr))
-		return (struct jit_gate){ (unsigned long)gate_6, 6 };
-	return (struct jit_gate){ (unsigned long)gate_3, 3 };
+	if (THUNK_6(nr))
+		return (struct jit_thunk){ (unsigned long)thunk_6, 6 };
+	return (struct jit_thunk){ (unsigned long)thunk_3, 3 };
 }
 
-static int gate_args(u64 address)
+static int thunk_args(u64 address)
 {
-	return address == (unsigned long)gate_6 ? 6 : address == (unsigned long)gate_3 ? 3 : -1;
+	return address == (unsigned long)thunk_6 ? 6 : address == (unsigned long)thunk_3 ? 3 : -1;
 }
 
 bool image_syscall_known(u32 nr, const char **why)
@@ -539,7 +539,7 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 
 	*jit = (struct jit){
 		.checked = checked, .key = how & BLIND ? 0x5bd1e9955bd1e995UL ^ seed : 0,
-		.gate = how & GATES ? find_gate : NULL, .gate_args = gate_args,
+		.thunk = how & THUNKS ? find_thunk : NULL, .thunk_args = thunk_args,
 		.barrier = true, .live = live, .offsets = offsets, .labels = labels,
 	};
 	/* The seed selects: room for a draft, too little room, or none. */

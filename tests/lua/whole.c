@@ -15,14 +15,14 @@
 #include <linux/syscript_process.h>
 
 #include "../../lib/programs/object.h"
-#include "../../lib/lua/whole.h"
+#include "../../lib/lua/aot/aot.h"
 #include "../unit/lib_test.h"
 
 #define CPUS	2
 #define FUEL	8192
-#define COST_FUNCTION	32	/* at least seat.c's cost of table and packet helpers */
+#define COST_FUNCTION	32	/* at least percpu_ctx.c's cost of table and packet helpers */
 
-static struct whole whole;
+static struct aot whole;
 static struct checked checked;
 static char *arena;
 static const u8 *packet;
@@ -118,7 +118,7 @@ static void unload(void)
 	if (arena)
 		image_release(&checked);
 	free(arena);
-	whole_free(&whole);
+	aot_free(&whole);
 	arena = NULL;
 }
 
@@ -142,7 +142,7 @@ static int load_lua(const char *source, const char *subsystem)
 	int err;
 
 	unload();
-	err = whole_compile(&whole, "t", source, strlen(source), subsystem, CPUS);
+	err = aot_compile(&whole, "t", source, strlen(source), subsystem, CPUS);
 	if (!err)
 		begin(source);
 	return err;
@@ -164,7 +164,7 @@ static void load_program(const char *path, const char *subsystem)
 		fprintf(stderr, "%s\n", error);
 		exit(1);
 	}
-	whole = (struct whole){
+	whole = (struct aot){
 		.image = object.image, .image_len = object.image_len, .data = object.data,
 		.data_len = object.data_len, .lines = object.lines, .nlines = object.nlines,
 		.functions_len = object.functions_len, .copies = object.copies,

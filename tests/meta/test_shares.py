@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tests/shares.py: runs that share tests run each test once; the gate is a part of all tests."""
+"""tests/sharding.py: runs that share tests run each test once; the gate is a part of all tests."""
 
 from __future__ import annotations
 

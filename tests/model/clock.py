@@ -227,7 +227,7 @@ def is_found(state: State, cpu: int) -> bool:
 
 
 def may_enter(protocol: Protocol, state: State, cpu: int) -> bool:
-    """run_may_enter() of core/kernel/run_own.h."""
+    """run_may_enter() of core/kernel/run_priv.h."""
     number = current(state, cpu)
     if number is None:
         return not protocol.knows_idle

@@ -17,11 +17,11 @@ from pathlib import Path
 from consolidate.emit import engine, verify, write
 from consolidate.emit.verify import Example
 from consolidate.emit.write import Written
-from consolidate.mine import advice, startup, tape
+from consolidate.mine import advice, encoded_trace, startup
 from consolidate.mine.candidate import Candidate, sequence
-from consolidate.mine.flow import Kind, Source
+from consolidate.mine.dataflow import Kind, Source
+from consolidate.mine.encoded_trace import Symbols, Tape
 from consolidate.mine.match import Instance, Matcher
-from consolidate.mine.tape import Symbols, Tape
 from consolidate.mine.templates import Template, symbol
 from consolidate.report import report
 from consolidate.trace import reader, values
@@ -71,7 +71,7 @@ def tape_of(path: Path) -> Tape:
     trace = reader.read([path])
     aside = {thread.tid: startup.starts(thread) for thread in trace.threads.values()}
     advice.advise(trace, aside)
-    return tape.cut(trace, tape.GAP, aside)
+    return encoded_trace.cut(trace, encoded_trace.GAP, aside)
 
 
 def translated(template: Template, mine: dict[int, tuple[str, str]], other: Symbols) -> Template:
@@ -165,7 +165,7 @@ def judge(
         result.whole += 1
     elif said == "true" and step > 0:
         result.stopped += 1
-        result.outcomes.add(tape.outcome(example.traced[made - 1].call))
+        result.outcomes.add(encoded_trace.outcome(example.traced[made - 1].call))
     elif script.assumed:
         result.told += 1
     else:
@@ -180,7 +180,7 @@ def goes_on(example: Elsewhere, made: int, calls: int, said: str) -> bool:
     if made != calls + 1 or wanted is None:
         return False
     one = example.instances[-1]
-    if one.tape.text[one.end] == tape.END:
+    if one.tape.text[one.end] == encoded_trace.END:
         return False
     following = one.tape.call(one.end)
     before = example.traced[-1].call
@@ -189,7 +189,7 @@ def goes_on(example: Elsewhere, made: int, calls: int, said: str) -> bool:
 
 def crossed(one: Path, other: Path) -> Crossed:
     """Tries one recording's scripts on another."""
-    made, _ = report.make([one], None, 20, tape.GAP)
+    made, _ = report.make([one], None, 20, encoded_trace.GAP)
     result, elsewhere = Crossed(), tape_of(other)
     for candidate in made.candidates:
         script = write.script(candidate, one.name)

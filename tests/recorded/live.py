@@ -49,10 +49,10 @@ from consolidate.emit import write  # noqa: E402
 from consolidate.emit.plan import Param, Record, Result  # noqa: E402
 from consolidate.emit.verify import Example, TracedCall, passes, traced_calls  # noqa: E402
 from consolidate.emit.write import Written  # noqa: E402
-from consolidate.mine import follow, tape  # noqa: E402
+from consolidate.mine import dataflow_infer, encoded_trace  # noqa: E402
 from consolidate.mine.candidate import sequence  # noqa: E402
 from consolidate.mine.constants import Origin  # noqa: E402
-from consolidate.mine.flow import LISTERS, Kind  # noqa: E402
+from consolidate.mine.dataflow import LISTERS, Kind  # noqa: E402
 from consolidate.mine.match import Instance  # noqa: E402
 from consolidate.report import report  # noqa: E402
 from consolidate.trace import reader, values  # noqa: E402
@@ -384,9 +384,9 @@ def exchange(home: Path, saved: Path) -> None:
 # -- Both ----------------------------------------------------------------------------
 
 
-def places(scripts: list[Written], trace, other: tape.Tape) -> list[Place]:
+def places(scripts: list[Written], trace, other: encoded_trace.Tape) -> list[Place]:
     """Positions at which a script can replace calls, in order, without duplicates."""
-    whole = tape.cut(trace)
+    whole = encoded_trace.cut(trace)
     where = {
         (whole.thread(at).tid, index): at for at, index in enumerate(whole.indices) if index >= 0
     }
@@ -407,7 +407,7 @@ def places(scripts: list[Written], trace, other: tape.Tape) -> list[Place]:
     return sorted(found, key=lambda place: place.instance.begin)
 
 
-def moved(one: Instance, whole: tape.Tape, where: dict[tuple[int, int], int]) -> Instance:
+def moved(one: Instance, whole: encoded_trace.Tape, where: dict[tuple[int, int], int]) -> Instance:
     """The same instance on a tape from which no calls were removed for other advice."""
 
     def at(place: int) -> int:
@@ -438,14 +438,14 @@ def gone_on(script: Written, one: Instance, wanted: set[int]) -> Instance:
         return one
     parts = [list(part) for part in one.parts[: step - 1]]
     loop, at = [], one.parts[step - 1][0]
-    while one.tape.text[at] != tape.END and kind(one.tape.call(at)) == names[step - 1]:
+    while one.tape.text[at] != encoded_trace.END and kind(one.tape.call(at)) == names[step - 1]:
         loop.append(at)
         at += 1
     parts.append(loop)
     for name in names[step:]:
-        while one.tape.text[at] != tape.END and at not in wanted:
+        while one.tape.text[at] != encoded_trace.END and at not in wanted:
             at += 1
-        if one.tape.text[at] == tape.END or kind(one.tape.call(at)) != name:
+        if one.tape.text[at] == encoded_trace.END or kind(one.tape.call(at)) != name:
             return one
         parts.append([at])
         at += 1
@@ -461,7 +461,7 @@ def is_of_itself(one: Instance) -> bool:
 
 
 def kind(call: Call) -> tuple[str, str]:
-    return call.name, tape.outcome(call)
+    return call.name, encoded_trace.outcome(call)
 
 
 def parts_of(one: Instance) -> list[int]:
@@ -473,7 +473,7 @@ def parts_of(one: Instance) -> list[int]:
 
 
 def scripts_of(one: Path) -> list[Written]:
-    made, _ = report.make([one], None, 20, tape.GAP)
+    made, _ = report.make([one], None, 20, encoded_trace.GAP)
     return [write.script(candidate, one.name) for candidate in made.candidates]
 
 
@@ -537,7 +537,7 @@ def differences(plain: Living, scripted: Living) -> Iterator[str]:
 
 def main() -> int:
     if os.environ.get("FROZEN"):  # a planted fault: unchanging values are constants
-        follow.origin = lambda *_: Origin.CODE
+        dataflow_infer.origin = lambda *_: Origin.CODE
     lived = live(*map(Path, sys.argv[1:]))
     print(json.dumps({name: shown(getattr(lived, name)) for name in lived.__slots__}))
     return 0

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from consolidate import calltable, places
+from consolidate import calltable, paths
 from consolidate.emit import engine
-from consolidate.mine.flow import FILLERS, LISTERS
+from consolidate.mine.dataflow import FILLERS, LISTERS
 from consolidate.mine.shape import STAT_SIZES
 from consolidate.trace import values
 from consolidate.trace.call import Call
@@ -79,7 +79,7 @@ def constants(names: Iterable[str]) -> dict[str, int]:
 
 
 def numbers_of_calls() -> dict[str, int]:
-    lines = places.first(places.NUMBERS).read_text().splitlines()
+    lines = paths.first(paths.NUMBERS).read_text().splitlines()
     return {name: int(number) for number, name in map(str.split, lines)}
 
 

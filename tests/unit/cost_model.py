@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import traces  # noqa: F401  (finds consolidate)
 
-from consolidate import places
+from consolidate import paths
 from consolidate.cost import model
 from consolidate.cost.model import CostModel
 
@@ -25,11 +25,11 @@ def cost_model(**middle: float) -> CostModel:
 def calibrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Calibrate once per process: all measurements get the same cost model."""
     path = tmp_path_factory.mktemp("calibrated")
-    command = [places.CALIBRATE[0], "user", "2"]
+    command = [paths.CALIBRATE[0], "user", "2"]
     (path / "costs").write_bytes(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     program = path / "calibrate"
     program.write_text(f"#!/bin/sh\ncat {path}/costs\n")
     program.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(places, "CALIBRATE", (program,))
+        patch.setattr(paths, "CALIBRATE", (program,))
         yield

@@ -290,13 +290,13 @@ def test_contexts() -> None:
         "insn 0: calls a function of a subsystem, which only its programs have"
     )
     assert refused_code(i.outside(i.FUNCTION + 1000)) == refused_code(function)
-    with Machine(i.Image([function + i.outside(i.FUNCTION + 63) + i.EXIT]).pack(), gates=atomic):
+    with Machine(i.Image([function + i.outside(i.FUNCTION + 63) + i.EXIT]).pack(), thunks=atomic):
         pass
     for call in (i.SYSCALL, i.SYSCALL + 4000, i.CALL_SYSCALL, i.CALL_BATCH):
         with pytest.raises(RefusedError) as refused:
-            Machine(i.Image([i.outside(call) + i.EXIT]).pack(), gates=atomic)
+            Machine(i.Image([i.outside(call) + i.EXIT]).pack(), thunks=atomic)
         assert str(refused.value) == (
             "insn 0: makes a system call, which only scripts of a process do"
         )
     with pytest.raises(RefusedError, match="calls function 64: must be below 64"):
-        Machine(i.Image([i.outside(i.FUNCTION + 64) + i.EXIT]).pack(), gates=atomic)
+        Machine(i.Image([i.outside(i.FUNCTION + 64) + i.EXIT]).pack(), thunks=atomic)

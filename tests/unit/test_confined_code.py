@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Disassembles the machine code of images: the invariant at the top of check.c holds for it.
+"""Disassembles images' machine code: the invariant at the top of validate_image.c holds for it.
 
 It does not know how code is generated, only the registers' roles from machine.h.
 """
@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confined import insn as i
 from confined.subject import SO, Machine, RefusedError
 
-STUBS = ("poll", "gate", "throw", "abort", "fault_stack", "fault_function", "fault_access")
+STUBS = ("poll", "thunk", "throw", "abort", "fault_stack", "fault_function", "fault_access")
 STUBS += ("beyond",)
 NO_RETURN = STUBS[2:]
-# A complete system call by its gate, with and without a sixth argument.
-GATE = [
+# A complete system call by its thunk, with and without a sixth argument.
+THUNK = [
     re.compile(pattern)
     for pattern in (
         *("push +r9", "(push +rax)?", "(call barrier)?"),
@@ -134,16 +134,16 @@ class Reader:
                 self.masked = {}
             try:
                 if line.text == "push   r9":
-                    self.gate(line, lines)
+                    self.thunk(line, lines)
                 else:
                     self.line(line)
             except AssertionError as wrong:
                 raise AssertionError(f"{line}: {wrong}") from wrong
 
-    def gate(self, line: Line, lines: Iterator[Line]) -> None:
-        """All lines of GATE, without a jump into them. C clobbers registers."""
+    def thunk(self, line: Line, lines: Iterator[Line]) -> None:
+        """All lines of THUNK, without a jump into them. C clobbers registers."""
         first, sixth = line, False
-        for pattern in GATE:
+        for pattern in THUNK:
             text = line.text
             if branch := BRANCH.match(text):
                 text = f"{branch[1]} {self.stubs.get(int(branch[2], 16))}"
@@ -155,7 +155,7 @@ class Reader:
             assert line is first or line.address not in self.targets, "led into"
             sixth |= "push" in pattern.pattern and optional
             assert "pop" not in pattern.pattern or not optional or sixth, "none was there"
-            if pattern is not GATE[-1]:
+            if pattern is not THUNK[-1]:
                 line = next(lines)
         self.masked = {}
 
@@ -242,8 +242,8 @@ class Reader:
         self.frame_masked = False
 
 
-def read_image(image: bytes, key: int, gates: int, tmp: Path) -> None:
-    with Machine(image, key, gates) as machine:
+def read_image(image: bytes, key: int, thunks: int, tmp: Path) -> None:
+    with Machine(image, key, thunks) as machine:
         address, code = machine.code()
         names = (*STUBS, "barrier", *7 * ("system_call",))
         stubs = {SO.subject_stub(n): name for n, name in enumerate(names)}

@@ -79,8 +79,8 @@ def planting() -> Iterator[Callable[[str], str]]:
 
         targets = {name: SO.subject_stub(n) for n, name in enumerate(STUBS)} | {
             "barrier": SO.subject_stub(8),
-            "gate_3": SO.subject_stub(9 + 3),
-            "gate_6": SO.subject_stub(9 + 6),
+            "thunk_3": SO.subject_stub(9 + 3),
+            "thunk_6": SO.subject_stub(9 + 6),
             "leaf": address + code.rindex(bytes.fromhex("49 81 69 00")),
             "self": address + code.index(bytes.fromhex("49 81 69 00")),
             "middle": address + at + 1,
@@ -104,9 +104,9 @@ def planting() -> Iterator[Callable[[str], str]]:
         yield plant
 
 
-GATE = "41 51 e8 @barrier 41 c7 41 3c 01 00 00 00 4d 8b 89 80 00 00 00 e8 @gate_3 41 59 "
+THUNK = "41 51 e8 @barrier 41 c7 41 3c 01 00 00 00 4d 8b 89 80 00 00 00 e8 @thunk_3 41 59 "
 CLEAR_ARGS = "31 ff 31 f6 31 d2 31 c9 45 31 c0 "
-GATE_6 = GATE.replace("41 51", "41 51 50").replace("gate_3 41 59", "gate_6 59 41 59")
+THUNK_6 = THUNK.replace("41 51", "41 51 50").replace("thunk_3 41 59", "thunk_6 59 41 59")
 DIVIDE = "4d 85 db 74 07 31 d2 49 f7 f3 eb 02 31 c0 "
 DIVIDE_SIGNED = "4d 85 db 74 0d 49 83 fb ff 74 0b 48 99 49 f7 fb eb 07 31 c0 eb 03 48 f7 d8 "
 R11 = "49 89 fb "  # r11 = rdi
@@ -120,8 +120,8 @@ GOOD = [
     MASKED + "43 0f b6 44 14 08",
     "49 8b 44 2c f8",  # rax = [r12 + rbp - 8]
     "53 5b",
-    GATE + CLEAR_ARGS,
-    GATE_6 + CLEAR_ARGS,
+    THUNK + CLEAR_ARGS,
+    THUNK_6 + CLEAR_ARGS,
     R11 + DIVIDE,
     R11 + DIVIDE_SIGNED,
     FUEL + POLL,
@@ -193,7 +193,7 @@ WRONG = {
     "c4 e2 f8 f2 c7": NONE,  # andn: a VEX encoding
     MASKED + "e8 @leaf " + LOAD: "address is not masked",
     MASKED + FUEL + POLL + LOAD: "address is not masked",
-    MASKED + GATE + CLEAR_ARGS + LOAD: "address is not masked",
+    MASKED + THUNK + CLEAR_ARGS + LOAD: "address is not masked",
     "74 0a " + MASKED + ": " + LOAD: "address is not masked",  # a way around the mask
     "74 0a " + MASKED + ":m10 " + LOAD: "not masked at branch target",
     "74 0a " + MASKED + LOAD: "branch target has no label",
@@ -232,7 +232,7 @@ WRONG = {
     "49 8b 41 20": NONE,  # machine.base
     "49 89 41 18": NONE,
     "49 c7 41 00 ff 00 00 00": NONE,
-    "41 c7 41 3c 01 00 00 00": NONE,  # writes machine.pc, outside a gate
+    "41 c7 41 3c 01 00 00 00": NONE,  # writes machine.pc, outside a thunk
     "4d 8b 89 80 00 00 00": NONE,
     "49 81 41 00 01 00 00 00": NONE,  # more fuel
     "49 81 69 00 00 00 00 00 " + POLL: "invalid fuel charge",
@@ -260,7 +260,7 @@ WRONG = {
     "c3 cc": "stack depth differs at branch target",
     "c3 90": NONE,
     "50" * 12: "stack push exceeds the limit",
-    "50" * 11 + GATE + CLEAR_ARGS: "stack push exceeds the limit",
+    "50" * 11 + THUNK + CLEAR_ARGS: "stack push exceeds the limit",
     # Branches
     "eb 01 31 c0": NONE,
     "eb 01 cc 31 c0": "branch target has no label",
@@ -281,7 +281,7 @@ WRONG = {
     "0f 84 @leaf": "stack depth differs at branch target",
     "e8 @poll": "call target is not allowed",
     "e9 @poll cc": "call target is not allowed",
-    "e9 @gate cc": "jump target is outside the code",
+    "e9 @thunk cc": "jump target is outside the code",
     "41 bb 01 00 00 00 e9 @fault_stack 90": NONE,
     # Returns by a push and a return to the pushed address.
     "50 41 bb 01 00 00 00 e9 @fault_stack cc": "jump target is outside the code",
@@ -299,7 +299,7 @@ WRONG = {
     "83 ed 08 74 00 : 31 c0": "frame register is not masked at branch target",
     "e8 @fault_stack": "stub would report a kernel value",
     "41 bb 01 00 00 00 e8 @fault_access": "stub would report a kernel value",
-    "e8 @gate": "stub would report a kernel value",
+    "e8 @thunk": "stub would report a kernel value",
     "74 00 :c4000000": "too little fuel paid",
     "74 00 :c3": "more code than fuel paid for",
     # Where ways meet
@@ -322,19 +322,19 @@ WRONG = {
     "49 81 69 00 00 00 01 00 " + POLL + ":c4000000": "too little fuel paid",
     "e8 @dispatch": "register may hold a kernel value at branch target",
     # System calls
-    "e8 @gate_3": "call target is not allowed",
-    GATE: "reads a register",
-    GATE + CLEAR_ARGS.replace("31 ff", ""): "reads a register",
-    GATE.replace("e8 @barrier", "") + CLEAR_ARGS: "system call without a speculation barrier",
-    GATE.replace("@barrier", "@barrier 74 00") + CLEAR_ARGS: "reads a register",
-    GATE.replace("@barrier", "@leaf") + CLEAR_ARGS: "system call without a speculation barrier",
-    GATE.replace("gate_3", "leaf") + CLEAR_ARGS: "call target is not allowed",
-    GATE.replace("4d 8b 89 80 00 00 00", "") + CLEAR_ARGS: "reads a register",
-    GATE.replace("gate_3", "gate_6") + CLEAR_ARGS: "system call without its sixth argument",
-    GATE.replace("41 51", "50").replace("41 59", "58") + CLEAR_ARGS: "call target|instruction is",
-    GATE[: -len("41 59 ")] + CLEAR_ARGS: "reads a register",
-    GATE.replace("41 59", "49 8b 49 18") + CLEAR_ARGS: "reads a register",
-    GATE + CLEAR_ARGS[:-1].replace("31 c0", ": 31 c0"): "reads a register|instruction boundary",
+    "e8 @thunk_3": "call target is not allowed",
+    THUNK: "reads a register",
+    THUNK + CLEAR_ARGS.replace("31 ff", ""): "reads a register",
+    THUNK.replace("e8 @barrier", "") + CLEAR_ARGS: "system call without a speculation barrier",
+    THUNK.replace("@barrier", "@barrier 74 00") + CLEAR_ARGS: "reads a register",
+    THUNK.replace("@barrier", "@leaf") + CLEAR_ARGS: "system call without a speculation barrier",
+    THUNK.replace("thunk_3", "leaf") + CLEAR_ARGS: "call target is not allowed",
+    THUNK.replace("4d 8b 89 80 00 00 00", "") + CLEAR_ARGS: "reads a register",
+    THUNK.replace("thunk_3", "thunk_6") + CLEAR_ARGS: "system call without its sixth argument",
+    THUNK.replace("41 51", "50").replace("41 59", "58") + CLEAR_ARGS: "call target|instruction is",
+    THUNK[: -len("41 59 ")] + CLEAR_ARGS: "reads a register",
+    THUNK.replace("41 59", "49 8b 49 18") + CLEAR_ARGS: "reads a register",
+    THUNK + CLEAR_ARGS[:-1].replace("31 c0", ": 31 c0"): "reads a register|instruction boundary",
     "0f 05": NONE,
     "cd 80": NONE,
     "0f 01 f9": NONE,

@@ -17,7 +17,7 @@ from cost_model import ITEMS, calibrated, cost_model  # noqa: F401
 from traces import PYTHON, Writer, run
 
 from consolidate import __main__
-from consolidate.cost import model, predict, shipped
+from consolidate.cost import default_costs, model, predict
 from consolidate.cost.model import CostModel
 from consolidate.errors import ConsolidateError
 from consolidate.mine.candidate import Candidate
@@ -185,13 +185,13 @@ def test_seconds_an_hour_are_of_the_scripts_that_save(tmp_path: Path) -> None:
 
 
 def test_verdict_without_calibration(tmp_path: Path) -> None:
-    kernel, user = shipped.load("kernel"), shipped.load("user")
-    counts = json.loads(shipped.COUNTED.read_text())["instructions"]
+    kernel, user = default_costs.load("kernel"), default_costs.load("user")
+    counts = json.loads(default_costs.COUNTED.read_text())["instructions"]
     assert kernel.cost("inner_slow").middle == pytest.approx(
-        shipped.INSTRUCTION * counts["kernel"]["inner_slow"]
+        default_costs.INSTRUCTION * counts["kernel"]["inner_slow"]
     )
     assert user.cost("inner_slow").middle == pytest.approx(
-        shipped.INSTRUCTION * counts["user"]["inner_slow"] + shipped.SWITCH
+        default_costs.INSTRUCTION * counts["user"]["inner_slow"] + default_costs.SWITCH
     )
     assert kernel.cost("outer_slow").low < kernel.cost("outer_slow").middle
     # In the kernel a call costs less than outside, in the process more.

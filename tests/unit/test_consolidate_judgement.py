@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 from traces import Writer
 
-from consolidate.cost import shipped
+from consolidate.cost import default_costs
 from consolidate.emit import write
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import is_event_loop, sequence
-from consolidate.mine.flow import Flow, Step
-from consolidate.mine.pieces import pieces
+from consolidate.mine.dataflow import Flow, Step
+from consolidate.mine.split import pieces
 from consolidate.report import graph, report, table
 from consolidate.report.report import Report
 
@@ -493,7 +493,9 @@ def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None
     for i in range(40):
         trace.noise(1 + i % 4)
         trace.read_file(f"/d/{i}")
-    made, _ = report.make([trace.write(tmp_path / "t")], shipped.load("kernel"), 20, 0.02, 0.05)
+    made, _ = report.make(
+        [trace.write(tmp_path / "t")], default_costs.load("kernel"), 20, 0.02, 0.05
+    )
     out = io.StringIO()
     table.show(made, Console(width=columns, file=out))
     text = " ".join(out.getvalue().split())
@@ -510,7 +512,10 @@ def test_every_candidate_has_a_verdict(tmp_path: Path) -> None:
         trace.noise(1 + i % 4)
         trace.read_file(f"/d/{i}")
     path = trace.write(tmp_path / "t")
-    for costs, words in ((None, "without a cost model"), (shipped.load("kernel"), "--seconds")):
+    for costs, words in (
+        (None, "without a cost model"),
+        (default_costs.load("kernel"), "--seconds"),
+    ):
         made, _ = report.make([path], costs, 20, 0.02)
         for pair in zip(made.candidates, made.predictions, strict=True):
             # A candidate that costs more than it saves is judged without times.
@@ -525,7 +530,9 @@ def test_a_walk_gains_as_a_whole(tmp_path: Path) -> None:
         trace.call("getdents64(3, 0x55 /* 3 entries */, 32768)", 72)
         trace.call("getdents64(3, 0x55 /* 0 entries */, 32768)", 0)
         trace.call("close(3)", 0)
-    made, _ = report.make([trace.write(tmp_path / "t")], shipped.load("kernel"), 20, 0.02, 100)
+    made, _ = report.make(
+        [trace.write(tmp_path / "t")], default_costs.load("kernel"), 20, 0.02, 100
+    )
     assert [one.kind for one in made.advice] == ["walk"]
     first = table.remarks(made.candidates[0], made.predictions[0], made)
     assert first.startswith("no by itself; the walk that it is a part of gains")

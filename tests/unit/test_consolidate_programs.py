@@ -21,7 +21,7 @@ import programs  # noqa: E402
 
 from consolidate.mine.candidate import where  # noqa: E402
 from consolidate.mine.constants import Origin  # noqa: E402
-from consolidate.mine.tape import GAP  # noqa: E402
+from consolidate.mine.encoded_trace import GAP  # noqa: E402
 from consolidate.report import report  # noqa: E402
 
 
@@ -55,7 +55,7 @@ def test_other_files_end_scripts() -> None:
 
 def test_constants_of_a_recording_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """If unchanging values became constants, cp's scripts would be wrong, and noticed."""
-    monkeypatch.setattr("consolidate.mine.follow.origin", lambda *_: Origin.CODE)
+    monkeypatch.setattr("consolidate.mine.dataflow_infer.origin", lambda *_: Origin.CODE)
     result = crossed.crossed(*recordings("cp"))
     assert any("argument" in text for text in result.wrong)
 

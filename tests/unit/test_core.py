@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE, KERNEL = ROOT / "core", ROOT / "kernel"
 ENGINELESS = (
     *("core/program.c", "core/kernel/run.c", "core/kernel/engine_call.h"),
-    *("kernel/gates.c", "kernel/gates_own.h"),
+    *("kernel/syscall_thunks.c", "kernel/syscall_thunks_priv.h"),
 )
 ENGINES = re.compile(r"luajit|confined|\bvm_run\b", re.IGNORECASE)
 
@@ -22,7 +22,9 @@ def test_names_no_engine(name: str) -> None:
     assert ENGINES.findall((ROOT / name).read_text()) == []
 
 
-@pytest.mark.parametrize("name", ["core/kernel/run.c", "core/kernel/run_own.h", "kernel/gates.c"])
+@pytest.mark.parametrize(
+    "name", ["core/kernel/run.c", "core/kernel/run_priv.h", "kernel/syscall_thunks.c"]
+)
 def test_knows_no_frames(name: str) -> None:
     assert re.findall(r"net/frame|\bframes?_\w+", (ROOT / name).read_text()) == []
 

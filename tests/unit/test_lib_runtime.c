@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The library keeps Lua's runtime for the confined engine for the process's next script
- * (lib/lua_base.h): what it holds in the kernel, and that scripts work whatever happens to it
- * meanwhile.
+ * (lib/lua_shared_image.h): what it holds in the kernel, and that scripts work whatever happens to
+ * it meanwhile.
  */
 #include <dirent.h>
 #include <linux/syscript.h>

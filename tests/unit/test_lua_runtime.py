@@ -466,15 +466,15 @@ def test_is_compiled_only() -> None:
 
 
 def test_code_fits_its_room() -> None:
-    """An account's guaranteed slot (engine/confined/kernel/room.h), whatever others hold."""
+    """An account's guaranteed slot (engine/confined/kernel/exec_alloc.h), whatever others hold."""
     file = (BUILD / "lua-runtime" / "lua.image").read_bytes()
     offset, n = struct.unpack_from("<II", file, 8)
     image = bytearray(file[offset : offset + n])
     # The host gives the image an arena of 4 MiB.
     struct.pack_into("<H", image, 20, 22)
-    slots = (ROOT / "engine/confined/kernel/room.h").read_text()
+    slots = (ROOT / "engine/confined/kernel/exec_alloc.h").read_text()
     pages = int(re.search(r"(\d+) pages, \d+ KiB, for longer ones", slots)[1])
-    source = (ROOT / "engine/confined/kernel/room.c").read_text()
+    source = (ROOT / "engine/confined/kernel/exec_alloc.c").read_text()
     assert f".pages = {pages}," in source
     with Machine(bytes(image), key=0x5BD1E995A7C15F39) as machine:
         _, code = machine.code()

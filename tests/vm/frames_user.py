@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import wire  # noqa: E402
+import netns_pair  # noqa: E402
 from library import KERNEL, Library  # noqa: E402
 
 ECHO = (Path(__file__).resolve().parents[2] / "scripts" / "net" / "udp_echo.lua").read_text()
@@ -71,7 +71,7 @@ def run_compound(one: socket.socket, two: socket.socket) -> None:
         text=True,
     )
     while server.poll() is None:
-        two.send(mac + wire.frame4(b"to a compound")[6:])
+        two.send(mac + netns_pair.frame4(b"to a compound")[6:])
         time.sleep(0.05)
     assert int(server.communicate()[0]) >= 8 and server.returncode == 0
     assert protocols(two, mac, 8).count(socket.IPPROTO_UDP) >= 8
@@ -81,18 +81,18 @@ def run_in_a_pod(one: socket.socket, two: socket.socket) -> None:
     effective = re.search(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())
     assert effective and int(effective[1], 16) == 1 << CAP_NET_RAW
     mac = one.getsockname()[4]
-    two.send(mac + wire.frame4(b"nobody there")[6:])
+    two.send(mac + netns_pair.frame4(b"nobody there")[6:])
     assert ICMP in protocols(two, mac, 1)
     library.call(fd, one.fileno(), 7, 0, 0)
-    wire.drain(one)
+    netns_pair.drain(one)
     with muted(7):
         for i in range(4):
-            two.send(mac + wire.frame4(b"%d" % i)[6:])
+            two.send(mac + netns_pair.frame4(b"%d" % i)[6:])
         assert library.call(fd, one.fileno(), 7, 4, 5000) == (1, 4), library.error(fd)
         assert protocols(two, mac, 4) == [socket.IPPROTO_UDP] * 4
 
 
-one, two = packet("one", 0 if TAKE else wire.ETH_P_ALL), packet("two", wire.ETH_P_ALL)
+one, two = packet("one", 0 if TAKE else netns_pair.ETH_P_ALL), packet("two", netns_pair.ETH_P_ALL)
 if sys.argv[1:] == ["compound"]:
     run_compound(one, two)
     sys.exit()
@@ -106,7 +106,7 @@ if POD:
 library.call(fd, one.fileno(), 7, 0, 0)
 mac = one.getsockname()[4]
 for i in range(4):
-    two.send(mac + wire.frame4(b"%d" % i)[6:])
+    two.send(mac + netns_pair.frame4(b"%d" % i)[6:])
 count, answered = library.call(fd, one.fileno(), 7, 4, 1000)
 assert count == 1, library.error(fd)
 print("answered", answered)

@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import apart
+import subproc_server
 from confined.kernel import lib
 from runner import SLOWDOWN
 
@@ -68,7 +68,7 @@ def ask(fd, arena, offset, n):
 
 
 def as_user(body: str) -> dict:
-    return apart.run(PRELUDE + body, "outsider")
+    return subproc_server.run(PRELUDE + body, "outsider")
 
 
 @contextmanager

@@ -26,7 +26,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import apart
+import subproc_server
 from confined import insn as i
 from confined.kernel import Arena, lib, libc, register
 from confined.random_image import random_image
@@ -72,7 +72,7 @@ def program(body: str) -> list[str]:
 
 def as_user(body: str, user: str = "outsider") -> dict:
     """The `result` of code run as @user, who is in no group."""
-    return apart.run(PRELUDE + body, user)
+    return subproc_server.run(PRELUDE + body, user)
 
 
 def test_calls_and_lists() -> None:

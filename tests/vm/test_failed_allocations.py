@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from auditing import Auditing
 from confined import insn as i
 from confined.kernel import ENGINE, Arena
+from netns_pair import ETH_P_ALL
 from test_audit import rule
 from test_filters import in_child
-from wire import ETH_P_ALL
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/fail-nth").exists(), reason="this kernel fails no allocations on demand"

@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import netns_pair
 import pytest
 import seccomp
-import wire
 from library import KERNEL, Library
-from wire import (
+from netns_pair import (
     CLIENT4,
     SERVER4,
     Wire,
@@ -110,7 +110,7 @@ def kernel(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def net() -> Iterator[Wire]:
-    with wire.wire() as made:
+    with netns_pair.wire() as made:
         yield made
 
 
@@ -142,8 +142,8 @@ def arrived(sock: socket.socket, n: int = 1) -> list[bytes]:
     found: list[bytes] = []
     while len(found) < n:
         frame = sock.recv(65536)
-        found += [frame] * (frame[:6] == wire.CLIENT_MAC)
-    return found + [frame for frame in drain(sock) if frame[:6] == wire.CLIENT_MAC]
+        found += [frame] * (frame[:6] == netns_pair.CLIENT_MAC)
+    return found + [frame for frame in drain(sock) if frame[:6] == netns_pair.CLIENT_MAC]
 
 
 # -- Datagrams ----------------------------------------------------------------
@@ -185,10 +185,10 @@ def test_reply_headers(mode: str, net: Wire, far: socket.socket, near: socket.so
     near.send(frame4(b"odd", fragment=0x4000))
     assert echo(far.fileno(), 7, 1, 30000) == 1
     (reply,) = arrived(near)
-    assert reply[:14] == wire.CLIENT_MAC + wire.SERVER_MAC + b"\x08\x00"
+    assert reply[:14] == netns_pair.CLIENT_MAC + netns_pair.SERVER_MAC + b"\x08\x00"
     header = reply[14:34]
     assert header[:10] == struct.pack("!BBHHHBB", 0x45, 0, 31, 0, 0x4000, 64, 17)
-    assert wire.checksum(header) == 0
+    assert netns_pair.checksum(header) == 0
     assert header[12:] == socket.inet_aton(SERVER4) + socket.inet_aton(CLIENT4)
     assert reply[34:40] == struct.pack("!HHH", 7, 1234, 11)
     assert reply[42:] == b"odd"
@@ -230,11 +230,13 @@ NO_DATAGRAMS = {
     "udp-length-beyond": GOOD[:38] + b"\x00\x40" + GOOD[40:],
     "udp-length-less": GOOD[:38] + b"\x00\x0a" + GOOD[40:],
     "broadcast": b"\xff" * 6 + GOOD[6:],
-    "ip6-hop-by-hop": ethernet(0x86DD, ip6(b"\x11\0\0\0\0\0\0\0" + udp(b"", wire.PSEUDO6), 0)),
-    "ip6-fragment": ethernet(0x86DD, ip6(b"\x11\0\0\0\0\0\0\0" + udp(b"", wire.PSEUDO6), 44)),
-    "ip6-length-beyond": ethernet(0x86DD, ip6(udp(b"", wire.PSEUDO6), length=100)),
-    "ip6-length-zero": ethernet(0x86DD, ip6(udp(b"", wire.PSEUDO6), length=0)),
-    "ip6-short": ethernet(0x86DD, ip6(udp(b"", wire.PSEUDO6)))[:50],
+    "ip6-hop-by-hop": ethernet(
+        0x86DD, ip6(b"\x11\0\0\0\0\0\0\0" + udp(b"", netns_pair.PSEUDO6), 0)
+    ),
+    "ip6-fragment": ethernet(0x86DD, ip6(b"\x11\0\0\0\0\0\0\0" + udp(b"", netns_pair.PSEUDO6), 44)),
+    "ip6-length-beyond": ethernet(0x86DD, ip6(udp(b"", netns_pair.PSEUDO6), length=100)),
+    "ip6-length-zero": ethernet(0x86DD, ip6(udp(b"", netns_pair.PSEUDO6), length=0)),
+    "ip6-short": ethernet(0x86DD, ip6(udp(b"", netns_pair.PSEUDO6)))[:50],
     "ip6-sum": bad_sum(frame6(b"payload")),
     "ip6-no-sum": frame6(b"x")[:60] + b"\0\0" + frame6(b"x")[62:],
     "vlan-twice": GOOD[:12] + b"\x81\x00\x00\x05\x81\x00\x00\x05\x08\x00" + GOOD[14:],
@@ -667,7 +669,7 @@ def test_taps_stay_whole(mode: str, net: Wire, far: socket.socket, near: socket.
         assert echo(far.fileno(), 7, 8, 30000) == 8
         assert [client.recv(200) for _ in payloads] == payloads
         for seen in (drain(tap), drain(near)):
-            requests = [frame for frame in seen if frame[:6] == wire.SERVER_MAC]
+            requests = [frame for frame in seen if frame[:6] == netns_pair.SERVER_MAC]
             assert [frame[42:] for frame in requests] == payloads
             assert {frame[26:34] for frame in requests} == {
                 socket.inet_aton(CLIENT4) + socket.inet_aton(SERVER4)
@@ -709,7 +711,7 @@ def test_peekers(kernel: str, net: Wire, far: socket.socket) -> None:
                 frame = far.recv(2000, socket.MSG_PEEK | socket.MSG_DONTWAIT)
             except BlockingIOError:
                 continue
-            if frame[:6] != wire.SERVER_MAC or frame[26:30] != socket.inet_aton(CLIENT4):
+            if frame[:6] != netns_pair.SERVER_MAC or frame[26:30] != socket.inet_aton(CLIENT4):
                 torn.append(frame)
 
     peeker = threading.Thread(target=peek)
@@ -759,7 +761,7 @@ end
 ETHTOOL_STSO, ETHTOOL_SGRO = 0x1F, 0x2C
 
 
-def set_feature(where: wire.Namespace, device: bytes, feature: int, on: bool) -> None:
+def set_feature(where: netns_pair.Namespace, device: bytes, feature: int, on: bool) -> None:
     command = ctypes.create_string_buffer(struct.pack("II", feature, on))
     request = struct.pack("16sP16x", device, ctypes.addressof(command))
     with where.udp() as sock:
@@ -826,7 +828,9 @@ def seven(request: pytest.FixtureRequest, net: Wire, looped: None) -> Iterator[s
         net.server.tc(ingress.format("add"))
         net.server.tc(drop)
     try:
-        with net.server.packet("lo", wire.ETH_P_ALL if request.param == "copied" else 0) as lo:
+        with net.server.packet(
+            "lo", netns_pair.ETH_P_ALL if request.param == "copied" else 0
+        ) as lo:
             set_filter(lo, *TO_SEVEN)
             yield lo
     finally:
@@ -997,7 +1001,7 @@ def test_vlan(mode: str, net: Wire, far: socket.socket) -> None:
     try:
         net.client.ip("address add 10.8.0.1/24 dev near.5")
         net.client.ip("link set near.5 up")
-        net.client.ip(f"neigh add 10.8.0.2 lladdr {wire.SERVER_MAC.hex(':')} dev near.5")
+        net.client.ip(f"neigh add 10.8.0.2 lladdr {netns_pair.SERVER_MAC.hex(':')} dev near.5")
         tagged = Script(
             mode,
             """
@@ -1177,7 +1181,7 @@ def test_what_is_no_port(mode: str, net: Wire) -> None:
         unbound = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         cooked = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0)
         plain = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    cooked.bind(("far", wire.ETH_P_ALL))
+    cooked.bind(("far", netns_pair.ETH_P_ALL))
     reading, writing = os.pipe()
     for fd, why in (
         (unbound.fileno(), "not bound to a device"),
@@ -2003,7 +2007,7 @@ def test_in_a_pod(as_outsider: AsUser) -> None:
         f"ip addr add {SERVER4}/24 dev one",
         "ip link set one up",
         "ip link set two up",
-        f"ip neigh add {CLIENT4} lladdr {wire.CLIENT_MAC.hex(':')} dev one",
+        f"ip neigh add {CLIENT4} lladdr {netns_pair.CLIENT_MAC.hex(':')} dev one",
         "echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start",  # as container runtimes set it
         f"exec setpriv --bounding-set=-all,+net_raw --inh-caps=-all {program}",
     )

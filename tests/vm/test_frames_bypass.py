@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
+import netns_pair
 import pytest
 import seccomp
 import test_frames
-import wire
 from control_group import SETSOCKOPT, SOCKOPT, attached, control_group
+from netns_pair import Namespace, Wire, memory, pseudo4
 from test_frames import ECHO, GOOD, KEEP, SIZE, Call, Script, Slots, arrived, drain, spare
 from test_frames_taken import in_child
-from wire import Namespace, Wire, memory, pseudo4
 
 SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20
-FRAME = wire.CLIENT_MAC + wire.SERVER_MAC + b"\x88\xb5" + bytes(100)
+FRAME = netns_pair.CLIENT_MAC + netns_pair.SERVER_MAC + b"\x88\xb5" + bytes(100)
 
 Stops = Callable[[Wire], AbstractContextManager[None]]
 
@@ -259,7 +259,10 @@ def test_redirected(net: Wire, far: socket.socket, near: socket.socket) -> None:
 IFF_TAP, IFF_MULTI_QUEUE, IFF_NO_PI = 0x2, 0x100, 0x1000
 TUNSETIFF = 0x400454CA
 ROOM = 8  # of each queue
-FLOWS = [wire.ethernet(0x0800, wire.ip4(wire.udp(b"?", pseudo4(), sport=n))) for n in range(64)]
+FLOWS = [
+    netns_pair.ethernet(0x0800, netns_pair.ip4(netns_pair.udp(b"?", pseudo4(), sport=n)))
+    for n in range(64)
+]
 SEND_FLOWS = f"""
 function run(fd, frames)
   local port = net.frames(fd)

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import frame_shapes
+import netns_pair
 import pytest
 import test_frames
-import wire
+from netns_pair import CLIENT4, CLIENT6, CLIENT_MAC, SERVER4, SERVER6, Wire, memory
 from test_frames import ETHTOOL_SGRO, ETHTOOL_STSO, HOLD, Script, set_feature, set_filter
-from wire import CLIENT4, CLIENT6, CLIENT_MAC, SERVER4, SERVER6, Wire, memory
 
 closed_scripts = test_frames.closed_scripts
 pytestmark = pytest.mark.sample(3, spread=True)  # as in test_frames.py
@@ -75,7 +75,7 @@ class Copies:
 @pytest.fixture(scope="module")
 def net() -> Iterator[Wire]:
     """The server's device has addresses, for protocols that need two ends."""
-    with wire.wire() as made:
+    with netns_pair.wire() as made:
         made.server.sysctl("ipv6/conf/far/disable_ipv6", 0)
         made.server.ip(f"address add {SERVER4}/24 dev far")
         made.server.ip(f"address add {SERVER6}/64 dev far nodad")
@@ -166,17 +166,17 @@ def tcp4(sequence: int, payload: bytes) -> bytes:
     addresses = socket.inet_aton("10.7.0.1") + socket.inet_aton("10.7.0.2")
     header = struct.pack("!HHIIBBHHH", 1234, 7, sequence, 1, 0x50, 0x10, 1000, 0, 0)
     pseudo = addresses + struct.pack("!HH", 6, 20 + len(payload))
-    total = wire.checksum(pseudo + header + payload)
+    total = netns_pair.checksum(pseudo + header + payload)
     return header[:16] + struct.pack("!H", total) + header[18:] + payload
 
 
 def tunnelled(sequence: int, payload: bytes) -> bytes:
     """An IPIP packet as it comes from a wire."""
     segment = tcp4(sequence, payload)
-    inner = wire.ip4(
+    inner = netns_pair.ip4(
         segment, protocol=6, source=0x0A070001, destination=0x0A070002, fragment=0x4000
     )
-    return wire.ethernet(0x0800, wire.ip4(inner, protocol=4, fragment=0x4000))
+    return netns_pair.ethernet(0x0800, netns_pair.ip4(inner, protocol=4, fragment=0x4000))
 
 
 def test_merged_in_a_tunnel(net: Wire, far: socket.socket) -> None:
@@ -272,7 +272,7 @@ def test_lies(net: Wire, far: socket.socket, lie: str) -> None:
     copies, before = Copies(), drops(far)
     with net.client.packet("near") as near:
         near.setsockopt(263, 15, 1)  # PACKET_VNET_HDR
-        frame = wire.frame4(bytes(1200))
+        frame = netns_pair.frame4(bytes(1200))
         header = struct.pack(VNET, NEEDS_SUM, kind, *rest)
         try:
             near.send(header + frame)
@@ -301,7 +301,7 @@ def test_datagrams(net: Wire, far: socket.socket, size: int, family: int) -> Non
         assert found == [*parts, payload[:size]]
         frames = [copies.frame(i)[2] for i in range(len(parts))]
     if family == 4:
-        assert {wire.checksum(frame[14:34]) for frame in frames} == {0}
+        assert {netns_pair.checksum(frame[14:34]) for frame in frames} == {0}
         first = int.from_bytes(frames[0][18:20], "big")
         ids = [int.from_bytes(frame[18:20], "big") for frame in frames]
         assert ids == [(first + i) & 0xFFFF for i in range(len(parts))]
@@ -323,7 +323,7 @@ def test_vlan(net: Wire, far: socket.socket) -> None:
         end""",
     )
     with device(net, "near.5", "link near type vlan id 5", "10.8.0.1/24"):
-        net.client.ip(f"neigh add 10.8.0.2 lladdr {wire.SERVER_MAC.hex(':')} dev near.5")
+        net.client.ip(f"neigh add 10.8.0.2 lladdr {netns_pair.SERVER_MAC.hex(':')} dev near.5")
         with net.client.udp("10.8.0.1") as client:
             segmenting(client, 100)
             client.sendto(bytes(1200), ("10.8.0.2", 7))
@@ -393,9 +393,9 @@ def assert_segments(frames: list[bytes], at: int, data: bytes) -> None:
         stream[where : where + len(payload)] = payload
         addresses = frame[26:34] if at == 34 else frame[22:54]
         pseudo = addresses + struct.pack("!HH", 6, end - at)
-        partial = wire.checksum(pseudo) ^ 0xFFFF
+        partial = netns_pair.checksum(pseudo) ^ 0xFFFF
         found = struct.unpack_from("!H", frame, at + 16)[0]
-        assert found == partial or wire.checksum(pseudo + frame[at:end]) == 0
+        assert found == partial or netns_pair.checksum(pseudo + frame[at:end]) == 0
     assert stream == data
 
 
@@ -439,7 +439,7 @@ def test_no_more_than_the_buffer(net: Wire, far: socket.socket, room: int) -> No
         assert one > 0
         assert held["rmem"] <= held["rcvbuf"] + 4096
         assert room > 4096 or drops(far) > before
-    wire.drain_all(far)
+    netns_pair.drain_all(far)
     assert memory(far)["rmem"] == 0
 
 
@@ -453,7 +453,7 @@ def with_ring(sock: socket.socket) -> None:
     sock.setsockopt(263, 5, struct.pack("4I", 4096, 16, 128, 512))  # PACKET_RX_RING
 
 
-def routes(where: wire.Namespace) -> int:
+def routes(where: netns_pair.Namespace) -> int:
     """The number of routes in use."""
     return int(where.run(["cat", "/proc/net/stat/rt_cache"]).splitlines()[1].split()[0], 16)
 
@@ -487,7 +487,7 @@ def test_queued_next_to_a_ring(net: Wire) -> None:
         # Routes that no frame refers to are freed one grace period later.
         assert eventually(lambda: routes(home) <= before)
         assert keep(lo.fileno(), 0) == 0
-        wire.drain(lo)
+        netns_pair.drain(lo)
         assert memory(lo)["rmem"] == 0
 
 
@@ -542,7 +542,7 @@ def test_device_goes_next_to_a_ring(net: Wire) -> None:
 
 
 @pytest.mark.long  # like test_tunnels() and its neighbours, randomised
-@pytest.mark.skipif(wire.ON_DEBUG, reason="it has no tunnels, and few of the rest")
+@pytest.mark.skipif(netns_pair.ON_DEBUG, reason="it has no tunnels, and few of the rest")
 def test_shapes() -> None:
     """A short run of `make test-attack`."""
     kinds = ("plain", "ipip", "gre", "gretap", "ip6tnl", "vxlan", "vlan")

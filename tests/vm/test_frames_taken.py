@@ -16,13 +16,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import netns_pair
 import pytest
 import seccomp
 import test_frames
-import wire
 from control_group import EGRESS, INGRESS, SKB, attached, control_group
-from test_frames import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
-from wire import (
+from netns_pair import (
     CLIENT4,
     CLIENT6,
     CLIENT_MAC,
@@ -33,6 +32,7 @@ from wire import (
     Wire,
     memory,
 )
+from test_frames import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
 
 pytestmark = pytest.mark.sample(3, spread=True)  # as in test_frames.py
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def net() -> Iterator[Wire]:
     """The server's device has an address here, with a full stack."""
-    with wire.wire() as made:
+    with netns_pair.wire() as made:
         made.server.ip(f"address add {SERVER4}/24 dev far")
         made.server.ip(f"neigh replace {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev far")
         yield made
@@ -99,7 +99,7 @@ def taker(where: Namespace, device: str, port: int = 7) -> socket.socket:
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         sock.bind((device, 0))
     attach(sock, datagrams_to(port))
-    return wire.patient(sock)
+    return netns_pair.patient(sock)
 
 
 @pytest.fixture
@@ -154,9 +154,11 @@ def eventually(true: Callable[[], bool]) -> bool:
 def ping(client: Namespace) -> None:
     """The server's stack replies."""
     request = struct.pack("!BBHHH", 8, 0, 0, 1, 1)
-    request = request[:2] + struct.pack("!H", wire.checksum(request)) + request[4:]
+    request = request[:2] + struct.pack("!H", netns_pair.checksum(request)) + request[4:]
     with client.inside():
-        sock = wire.patient(socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP))
+        sock = netns_pair.patient(
+            socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        )
     with sock:
         sock.sendto(request, (SERVER4, 0))
         while sock.recv(100)[20] != 0:
@@ -365,10 +367,10 @@ def in_child(check: Callable[[], None]) -> None:
 def drop_net_admin() -> None:
     header = struct.pack("Ii", 0x20080522, 0)
     data = ctypes.create_string_buffer(24)
-    assert not wire.LIBC.capget(header, data)
+    assert not netns_pair.LIBC.capget(header, data)
     words = list(struct.unpack("6I", data.raw))
     words[0] &= ~(1 << CAP_NET_ADMIN)
-    assert not wire.LIBC.capset(header, struct.pack("6I", *words))
+    assert not netns_pair.LIBC.capset(header, struct.pack("6I", *words))
 
 
 def test_capability(net: Wire, far: socket.socket, seven: socket.socket) -> None:
@@ -386,7 +388,7 @@ def test_capability(net: Wire, far: socket.socket, seven: socket.socket) -> None
 
     def elsewhere() -> None:
         script = Script("kernel", OPEN)
-        wire.check(wire.LIBC.unshare(CLONE_NEWUSER))
+        netns_pair.check(netns_pair.LIBC.unshare(CLONE_NEWUSER))
         assert "CAP_NET_ADMIN" in script.fails(far.fileno())
 
     with net.to_server(7) as client:
@@ -491,7 +493,7 @@ DATAGRAMS6 = [
 def test_unfiltered_routes_of_ipv6() -> None:
     """IPv6 routes decide, too; and so do routing rules, which a namespace keeps."""
     script = Script("kernel", OPEN_UNFILTERED)
-    with wire.wire() as net, taker(net.server, "far") as sock:
+    with netns_pair.wire() as net, taker(net.server, "far") as sock:
         net.server.sysctl("ipv6/conf/far/disable_ipv6", 0)
         net.server.ip(f"address add {SERVER6}/64 dev far nodad")
         net.server.ip(f"neigh replace {CLIENT6} lladdr {CLIENT_MAC.hex(':')} dev far")
@@ -520,7 +522,7 @@ def test_unfiltered_routes_of_ipv6() -> None:
 
 def test_unfiltered_with_rules_of_routes() -> None:
     script = Script("kernel", OPEN_UNFILTERED)
-    with wire.wire() as net, taker(net.server, "far") as sock:
+    with netns_pair.wire() as net, taker(net.server, "far") as sock:
         net.server.ip(f"address add {SERVER4}/24 dev far")
         net.server.ip(f"neigh replace {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev far")
         script(sock.fileno())

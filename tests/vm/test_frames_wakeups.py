@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import test_frames
 import test_frames_taken
+from netns_pair import Wire
 from test_frames import Script
 from test_frames_taken import OPEN, RECEIVE, TAKE, eventually
-from wire import Wire
 
 PATIENCE = 10.0  # of sleeping threads; a lost wake-up lasts as long
 F_SETSIG = 10

@@ -29,7 +29,7 @@ class Verified:
 
     def __call__(self) -> int:
         lines = (TRACEFS / "trace").read_text().splitlines()
-        before, self.seen = self.seen, sum("room_take" in line for line in lines)
+        before, self.seen = self.seen, sum("exec_alloc" in line for line in lines)
         return self.seen - before
 
 
@@ -41,9 +41,9 @@ def verified() -> Iterator[Verified]:
     if not tracers.exists() or "function" not in tracers.read_text().split():
         pytest.skip("this kernel has no function tracer")
     (TRACEFS / "trace").write_text("")
-    (TRACEFS / "set_ftrace_filter").write_text("room_take")
+    (TRACEFS / "set_ftrace_filter").write_text("exec_alloc")
     # With an empty filter all functions would be traced.
-    assert "room_take" in (TRACEFS / "set_ftrace_filter").read_text()
+    assert "exec_alloc" in (TRACEFS / "set_ftrace_filter").read_text()
     (TRACEFS / "current_tracer").write_text("function")
     yield Verified()
     (TRACEFS / "current_tracer").write_text("nop")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from wire import ON_DEBUG, patient
+from netns_pair import ON_DEBUG, patient
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSCRIPT = ROOT / "build" / "syscript"

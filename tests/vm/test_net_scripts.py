@@ -16,10 +16,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import netns_pair
 import pytest
-import wire
 from library import BUILD, KERNEL, Library
-from wire import (
+from netns_pair import (
     CLIENT4,
     CLIENT_MAC,
     SERVER4,
@@ -82,7 +82,7 @@ def text(data: bytes) -> tuple[ctypes.Array, int, int]:
 
 @pytest.fixture(scope="module")
 def net() -> Iterator[Wire]:
-    with wire.wire() as made:
+    with netns_pair.wire() as made:
         yield made
 
 
@@ -342,7 +342,7 @@ def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> N
 
 def test_load_balancer(net: Wire, far: socket.socket, balancer: Server) -> None:
     """Two real servers behind it; each client keeps its server, and sees one address."""
-    servers = wire.Namespace()
+    servers = netns_pair.Namespace()
     back_mac = bytes.fromhex("020000000009")
     net.server.ip(
         f"link add name back address {back_mac.hex(':')} type veth "

@@ -16,8 +16,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import apart
 import programs as p
+import subproc_server
 from confined import insn as i
 from confined.kernel import Arena, lib
 from runner import COMMAND, SLOWDOWN, account, in_namespace
@@ -72,7 +72,7 @@ def nothing_left() -> Iterator[None]:
 
 def in_own_namespace(body: str, user: str = "outsider") -> dict:
     """The `result` of code run as @user, in their own user and network namespace."""
-    return apart.run(PRELUDE + body, user, own=True)
+    return subproc_server.run(PRELUDE + body, user, own=True)
 
 
 def test_drops_what_it_says() -> None:

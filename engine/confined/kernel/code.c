@@ -31,7 +31,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "../check.h"
+#include "../validate_image.h"
 #include "../jit.h"
 #include "arch_code.h"
 #include "code.h"
@@ -128,7 +128,7 @@ static struct code *find_or_add(const struct code *like, struct code *add)
 }
 
 /* By words, because emulators handle each store to former code as self-modifying code. */
-static void room_clear(unsigned long page, unsigned long n)
+static void exec_clear(unsigned long page, unsigned long n)
 {
 	memset64((u64 *)(room + (page << PAGE_SHIFT)), ARCH_CODE_FILL,
 		 (n << PAGE_SHIFT) / sizeof(u64));
@@ -139,8 +139,8 @@ static void code_free(struct code *code)
 	struct code *base = code->base;
 
 	if (code->entry) {
-		room_clear(code->area.page, code->area.n);
-		room_put(&code->area);
+		exec_clear(code->area.page, code->area.n);
+		exec_free(&code->area);
 	}
 	kvfree(code->image);
 	kvfree(code->labels);
@@ -365,12 +365,12 @@ static int keep_facts(struct code *code, const struct jit *jit)
 static int take_room(struct code *code, char *error, size_t error_len)
 {
 	unsigned long n = code->size >> PAGE_SHIFT;
-	int err = room_take(&code->area, n, code->context, error, error_len);
+	int err = exec_alloc(&code->area, n, code->context, error, error_len);
 
 	if (err == -ENOBUFS && drop_idle(&code->uid))
-		err = room_take(&code->area, n, code->context, error, error_len);
+		err = exec_alloc(&code->area, n, code->context, error, error_len);
 	if (err == -ENOBUFS && drop_idle(NULL))
-		err = room_take(&code->area, n, code->context, error, error_len);
+		err = exec_alloc(&code->area, n, code->context, error, error_len);
 	if (!err && error_len)
 		*error = '\0';
 	return err;
@@ -432,7 +432,7 @@ static int compile(struct code *code, size_t max, char *error, size_t error_len)
 	struct jit jit = {
 		.checked = &checked, .base = code->base ? &code->base->facts : NULL,
 		.key = get_random_u64() | 1,
-		.gate = code_gate, .gate_args = code_gate_args, .barrier = arch_has_barrier(),
+		.thunk = code_thunk, .thunk_args = code_thunk_args, .barrier = arch_has_barrier(),
 	};
 	int err;
 
@@ -583,10 +583,10 @@ static void *map_writable(void *p, unsigned long n)
 int code_init(void)
 {
 	get_random_bytes(&digest_key, sizeof(digest_key));
-	room = map_writable(confined_room, ROOM_PAGES);
+	room = map_writable(confined_room, EXEC_PAGES);
 	if (!room)
 		return -ENOMEM;
-	room_clear(0, ROOM_PAGES);
+	exec_clear(0, EXEC_PAGES);
 	return 0;
 }
 

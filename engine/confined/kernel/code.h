@@ -15,7 +15,7 @@
 #include "../include/uapi/syscript_image.h"
 #include "../jit.h"
 #include "context.h"
-#include "room.h"
+#include "exec_alloc.h"
 
 /**
  * struct code - an image's machine code
@@ -43,7 +43,7 @@ struct code {
 	u64 number;			/* see code_sync() */
 	kuid_t uid;
 	enum context context;
-	struct room_area area;
+	struct exec_area area;
 	u64 digest;
 	struct image_header *image;
 	struct verify_label *labels;
@@ -70,9 +70,9 @@ void code_sync(const struct code *code);
 int code_check(const void *data, size_t len, const struct code *base, char *error,
 	       size_t error_len);
 
-/* In place.c: struct jit's gate() and gate_args(). */
-struct jit_gate code_gate(u32 nr);
-int code_gate_args(u64 address);
+/* In platform.c: struct jit's thunk() and thunk_args(). */
+struct jit_thunk code_thunk(u32 nr);
+int code_thunk_args(u64 address);
 
 /* Frees code that has had no program for a minute: true if any is left. */
 bool code_age(void);

@@ -30,7 +30,7 @@ int code_seal(struct code *code);
 void code_free(struct code *code);
 
 /*
- * Generates the code of @jit's checked image, with its base, key, gate, gate_args and barrier,
+ * Generates the code of @jit's checked image, with its base, key, thunk, thunk_args and barrier,
  * and verifies it. Returns 0, or -errno, with the verifier's reason in @error if it refuses the
  * code.
  */

@@ -46,7 +46,7 @@ static __always_inline void begin(struct atomic_run *atomic, bool rare)
 		atomic->clock.since = atomic->clock.seen = cycles_now();
 	}
 	atomic->rare = rare;
-	if (unlikely(rare || !atomic->gates))
+	if (unlikely(rare || !atomic->thunks))
 		atomic_look(atomic);
 }
 
@@ -114,7 +114,7 @@ static __always_inline bool is_over_time(const struct atomic_run *atomic)
 
 /* -- run_atomic_ops ---------------------------------------------------------------- */
 
-static void init(struct run_own *own)
+static void init(struct run_priv *own)
 {
 	struct atomic_run *atomic = atomic_run(own);
 
@@ -122,7 +122,7 @@ static void init(struct run_own *own)
 	atomic->samples.random = get_random_u32() | 1;
 }
 
-static void change(struct run_own *own)
+static void change(struct run_priv *own)
 {
 	static atomic64_t ids;
 	struct atomic_run *atomic = atomic_run(own);
@@ -131,26 +131,26 @@ static void change(struct run_own *own)
 	atomic->id = atomic64_inc_return(&ids);
 }
 
-static void forget(struct run_own *own)
+static void forget(struct run_priv *own)
 {
 	clock_forget(atomic_run(own));
 	watchdog_forget(atomic_run(own));
 }
 
-static noinline long script(struct run_own *own, long (*fn)(void *arg), void *arg, void *stack)
+static noinline long script(struct run_priv *own, long (*fn)(void *arg), void *arg, void *stack)
 {
 	struct atomic_run *atomic = atomic_run(own);
-	bool rare = run_begin_anew(own) || run_task_has_rare();
+	bool rare = run_begin_anew(own) || run_task_needs_slowpath();
 	long ret;
 
-	atomic->gates = stack && !own->thread;
+	atomic->thunks = stack && !own->thread;
 	atomic->samples.ns = 0;
 	atomic->samples.task_time = run_task_time();
 	run_set_limits(own);
 	fpu_lock(own->thread);
 	begin(atomic, rare);
 	fpu_take(&atomic->fpu);
-	ret = stack ? atomic_stack_on(fn, arg, stack, &own->home) : fn(arg);
+	ret = stack ? atomic_stack_on(fn, arg, stack, &own->task_stack) : fn(arg);
 	fpu_restore(&atomic->fpu);
 	end(atomic);
 	run_end(own, ret);
@@ -165,24 +165,24 @@ long atomic_sleepable(void *arg);
 long atomic_sleepable(void *arg)
 {
 	struct run_work *work = arg;
-	struct run_own *own = work->own;
+	struct run_priv *own = work->own;
 	struct atomic_run *atomic = atomic_run(own);
 	long ret;
 
 	fpu_clear();
 	end(atomic);
 	if (unlikely(is_over_time(atomic)))
-		run_doom(&own->run, -ETIME);
+		run_stop(&own->run, -ETIME);
 	ret = INDIRECT_CALL_1(work->fn, run_work_syscall, work);
-	run_look(own, work->waits);
+	run_checkpoint(own, work->waits);
 	fpu_lock_again(own->thread);
-	begin(atomic, run_has_rare(own));
+	begin(atomic, run_needs_slowpath(own));
 	return ret;
 }
 
 static long leave(struct run_work *work)
 {
-	void *home = work->own->home;
+	void *home = work->own->task_stack;
 
 	return likely(home) ? atomic_stack_off(atomic_sleepable, work, home) :
 			      atomic_sleepable(work);

@@ -7,7 +7,7 @@
  * tasks, softirqs, the script's limits and signals: clock.h, backed up by watchdog.h. Outside of
  * script code, for work that may sleep, both are on.
  *
- * core/kernel/run_own.h has the state of a run that all engines share.
+ * core/kernel/run_priv.h has the state of a run that all engines share.
  */
 #ifndef SYSCRIPT_ATOMIC_H
 #define SYSCRIPT_ATOMIC_H
@@ -18,7 +18,7 @@
 #include <linux/types.h>
 
 #include "fpu.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 
 /*
  * Exits left before the next slow-path check, which times a stretch of script code. atomic_look()
@@ -47,22 +47,22 @@ struct atomic_samples {
 /**
  * struct atomic_run - a program's runs, one at a time
  * @id:    unique id of the run
- * @gates: calls go through atomic_gates.c, which leave script code by themselves
+ * @thunks: calls go through atomic_thunks.c, which leave script code by themselves
  * @rare:  every exit takes the slow path
  * @fpu:   the caller's registers
  */
 struct atomic_run {
 	u64 id;
-	bool gates, rare;
+	bool thunks, rare;
 	struct atomic_countdown countdown;
 	struct atomic_clock clock;
 	struct atomic_samples samples;
 	struct fpu_regs fpu;
 	/* Last, and longer than declared: run_create(). */
-	struct run_own own;
+	struct run_priv own;
 };
 
-static __always_inline struct atomic_run *atomic_run(struct run_own *own)
+static __always_inline struct atomic_run *atomic_run(struct run_priv *own)
 {
 	return container_of(own, struct atomic_run, own);
 }
@@ -91,7 +91,7 @@ static inline void atomic_look(struct atomic_run *atomic)
 
 extern const struct run_atomic_ops atomic_ops;
 
-/* stack_on() and stack_off() of core/kernel/run_own.h, for vm_run() and atomic_sleepable(). */
+/* stack_on() and stack_off() of core/kernel/run_priv.h, for vm_run() and atomic_sleepable(). */
 long atomic_stack_on(long (*fn)(void *), void *arg, void *top, void **home);
 long atomic_stack_off(long (*fn)(void *), void *arg, void *home);
 

@@ -39,17 +39,17 @@ DEFINE_PER_CPU(struct clock, clocks);
 static enum cpuhp_state hotplug_state __ro_after_init;
 
 /* Is there work that only run_poll() can do? */
-static bool is_needed_outside(const struct run_own *own)
+static bool is_needed_outside(const struct run_priv *own)
 {
 	const struct run *run = &own->run;
 
-	if (jiffies_to_nsecs(jiffies - own->meanwhile.seen) > run->wall_limit ||
+	if (jiffies_to_nsecs(jiffies - own->wallclock.seen) > run->wall_limit ||
 	    task_work_pending(current) || usermode_flags(USERMODE_RESCHED))
 		return true;
 	if (!usermode_flags(USERMODE_ENDS))
 		return false;
-	return fatal_signal_pending(current) || !own->meanwhile.signalled ||
-	       run_has_passed(own->meanwhile.signalled, run->grace);
+	return fatal_signal_pending(current) || !own->wallclock.signalled ||
+	       run_has_passed(own->wallclock.signalled, run->grace);
 }
 
 static bool is_wanted(const struct atomic_run *atomic)
@@ -57,7 +57,7 @@ static bool is_wanted(const struct atomic_run *atomic)
 	const struct run *run = &atomic->own.run;
 	u64 ran = cycles_ns(cycles_now() - atomic->clock.since);
 
-	return need_resched() || local_softirq_pending() || run->doom ||
+	return need_resched() || local_softirq_pending() || run->stop_reason ||
 	       run->time + ran > run->deadline || is_needed_outside(&atomic->own);
 }
 
@@ -74,7 +74,7 @@ static struct atomic_run *clock_interrupted(const struct clock *clock)
 	    READ_ONCE(clock->stack) - regs->sp >= RUN_STACK_SIZE)
 		return NULL;
 	run = READ_ONCE(clock->run);
-	return run ? atomic_run(run_own(run)) : NULL;
+	return run ? atomic_run(run_priv(run)) : NULL;
 }
 
 /*

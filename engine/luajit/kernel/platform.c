@@ -17,7 +17,7 @@
 
 #include "compat.h"
 #include "engine.h"
-#include "kernel/run_own.h"
+#include "kernel/run_priv.h"
 #include "../vm.h"
 #include "arena.h"
 #include "cache.h"
@@ -46,7 +46,7 @@ static struct port_vm *port_vm(struct vm *vm)
 void port_panic(struct vm *vm)
 {
 	pr_err_once("a script's VM could not go on and was ended\n");
-	vm->run->doom = -ECANCELED;
+	vm->run->stop_reason = -ECANCELED;
 	run_abandon(vm->run, -ECANCELED);
 	BUG();
 }
@@ -108,7 +108,7 @@ void *port_pages(struct vm *vm, unsigned long size)
 	if (p == ERR_PTR(-EAGAIN))
 		return map_and_grow(pv, size);
 	if (!p)
-		run_doom(vm->run, -ENOBUFS);
+		run_stop(vm->run, -ENOBUFS);
 	return p;
 }
 

@@ -73,11 +73,11 @@ static bool watchdog_look(struct watchdog *dog, struct atomic_run *atomic)
 	dog->syscalls = run->syscalls;
 	dog->quiet = atomic->countdown.quiet;
 	missed = is_missed(dog, atomic);
-	if (missed && run->doom != -ETIME)
+	if (missed && run->stop_reason != -ETIME)
 		pr_err_ratelimited("a script of process %d was not watched on CPU %d: it is ended\n",
 				   task_tgid_nr(current), smp_processor_id());
 	if (missed) {
-		run->doom = -ETIME;
+		run->stop_reason = -ETIME;
 		luajit_engine.interrupt(run->vm);
 	}
 	return missed;

@@ -282,7 +282,7 @@ void *port_pages(struct vm *vm, unsigned long size)
 	if (!heap(vm) || vm_fails(vm))
 		return NULL;
 	if (size > VM_HEAP_MAX(vm->memory_limit) - pv->heap_used) {
-		run_doom(vm->run, -ENOBUFS);
+		run_stop(vm->run, -ENOBUFS);
 		return NULL;
 	}
 	p = pv->heap + pv->heap_used;
@@ -376,7 +376,7 @@ void port_code(struct vm *vm, engine_code_fn *add, void *arg)
 
 void port_panic(struct vm *vm)
 {
-	vm->run->doom = -ECANCELED;
+	vm->run->stop_reason = -ECANCELED;
 	run_abandon(vm->run, -ECANCELED);
 	__builtin_unreachable();
 }

@@ -29,7 +29,7 @@ static __always_inline unsigned long regs_arg(const struct pt_regs *regs, unsign
 
 /*
  * Sets the first @n arguments, a constant, of the struct pt_regs @regs; the others stay.  A
- * macro, because the pointer argument of a function would take a register in each gate.
+ * macro, because the pointer argument of a function would take a register in each thunk.
  */
 #define REGS_SET_FIRST_ARGS(regs, n, a, b, c, d, e, f)	\
 	do {						\

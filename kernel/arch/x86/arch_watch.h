@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The bits of a thread that make the system call entry look for watchers: on x86 a word of
+ * The bits of a thread that make the system call entry look for observers: on x86 a word of
  * their own (CONFIG_GENERIC_ENTRY), which is 0 for most threads.
  */
 #ifndef SYSCRIPT_ARCH_WATCH_H

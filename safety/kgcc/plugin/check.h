@@ -80,7 +80,7 @@ extern struct options {
 	const char *stats;
 } options;
 
-/* origin.cc */
+/* provenance.cc */
 void start_origins(void);
 struct origin origin_of(tree pointer);
 unsigned int step_between(tree root, tree address);
@@ -114,13 +114,13 @@ bool check_members(function *fun);
 bool may_free(gimple *stmt);
 void learn_lifetime(function *fun);
 
-/* reduce.cc */
+/* check_elim.cc */
 void reduce_checks(function *fun, vec<struct check *> &checks);
 
 /* loops.cc */
 void hoist_checks(function *fun, vec<struct check *> &checks);
 
-/* rooms.cc */
+/* bounds_cache.cc */
 void share_rooms(function *fun, vec<struct check *> &checks);
 
 /* emit.cc */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sets of facts at each point of a function: see reduce.cc. */
+/* Sets of facts at each point of a function: see check_elim.cc. */
 #ifndef KGCC_FLOW_H
 #define KGCC_FLOW_H
 

@@ -641,30 +641,30 @@ void jit_emit_call_outside(struct gen *g, s32 what)
 		return call_stub(g, confined_abort);
 	}
 	mov_imm32(g, R10, what);
-	call_stub(g, confined_gate);
+	call_stub(g, confined_thunk);
 }
 
 /*
- * As confined_gate, inlined. Proof: C preserves rbx, rbp and r12 to r15. r9 is saved on the
- * stack, above the sixth argument of gates that have one. All other registers that C may have
+ * As confined_thunk, inlined. Proof: C preserves rbx, rbp and r12 to r15. r9 is saved on the
+ * stack, above the sixth argument of thunks that have one. All other registers that C may have
  * written are zeroed, except r10 and r11, which are written before they are read.
  */
-void jit_emit_gate(struct gen *g, u32 nr)
+void jit_emit_thunk(struct gen *g, u32 nr)
 {
 	static const u8 cleared[] = { RDI, RSI, RDX, RCX, R8 };
-	struct jit_gate gate = g->jit->gate(nr);
+	struct jit_thunk thunk = g->jit->thunk(nr);
 	unsigned int i;
 
 	push(g, R9);
-	if (gate.args > 5)
+	if (thunk.args > 5)
 		push(g, RAX);
 	if (g->jit->barrier)
 		call_stub(g, confined_barrier);
 	op_mem(g, false, MOV_IMM32, MOV_IMM32_REG, in_machine(MACHINE_AT_PC));
 	emit32(g, image_first_insn(g->checked) + g->pc);
 	op_mem(g, true, LOAD, R9, in_machine(MACHINE_AT_RUN));
-	emit_rel32(g, CALL, gate.address);
-	if (gate.args > 5)
+	emit_rel32(g, CALL, thunk.address);
+	if (thunk.args > 5)
 		pop(g, RCX);
 	pop(g, R9);
 	for (i = 0; i < sizeof(cleared); i++)

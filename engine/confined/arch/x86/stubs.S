@@ -87,14 +87,14 @@ FUNCTION_END(confined_enter)
 
 #ifdef __KERNEL__
 /*
- * s64 syscript_seat_run(struct syscript_seat *seat), in rsi
+ * s64 syscript_ctx_run(struct syscript_percpu_ctx *ctx), in rsi
  *
  * As confined_enter(), for a machine in the state that machine_begin() makes and successful runs
- * leave behind; frees the seat at the end.  Called by syscript_seat_run_here(), which expects no
+ * leave behind; frees the context at the end.  Called by syscript_ctx_run_here(), which expects no
  * register to be preserved.
  */
-START(syscript_seat_run)
-	lea SEAT_AT_MACHINE(%rsi), %r9
+START(syscript_ctx_run)
+	lea PERCPU_CTX_AT_MACHINE(%rsi), %r9
 	mov MACHINE_AT_BUDGET(%r9), %rax
 	mov %rax, MACHINE_AT_FUEL(%r9)
 	mov MACHINE_AT_ENTRY(%r9), %rax
@@ -116,13 +116,13 @@ START(syscript_seat_run)
 	CALL_RAX
 	BARRIER_RAX
 .Lseat_home:
-	movq $0, SEAT_AT_EVENT - SEAT_AT_MACHINE(%r9)
+	movq $0, PERCPU_CTX_AT_EVENT - PERCPU_CTX_AT_MACHINE(%r9)
 	RETURN
-FUNCTION_END(syscript_seat_run)
+FUNCTION_END(syscript_ctx_run)
 #endif
 
 /*
- * Ends a run from any depth; only r9 must be valid. syscript_seat_run() then returns S64_MIN.
+ * Ends a run from any depth; only r9 must be valid. syscript_ctx_run() then returns S64_MIN.
  */
 STUB(confined_leave)
 .Lleave:
@@ -336,7 +336,7 @@ STUB(confined_barrier)
 STUB_END(confined_barrier)
 
 /* r10: insn.imm; r11: the instruction's number. Returns only r0; r12 may change as above. */
-STUB(confined_gate)
+STUB(confined_thunk)
 	mov %r11d, MACHINE_AT_PC(%r9)
 	push %rax
 	push %r8
@@ -359,4 +359,4 @@ STUB(confined_gate)
 	cmpl $MACHINE_DONE, MACHINE_AT_END(%r9)
 	jne .Lleave
 	RETURN
-STUB_END(confined_gate)
+STUB_END(confined_thunk)

@@ -64,7 +64,7 @@ static const u16 smod_32[] = {
 };
 
 /*
- * machine.pc = ANY4; r9 = machine.run; call of the gate; then argument registers are cleared of
+ * machine.pc = ANY4; r9 = machine.run; call of the thunk; then argument registers are cleared of
  * values that C may have left. r9 is pushed before and popped after, and so is a sixth argument,
  * which is popped to rcx.
  */
@@ -73,14 +73,14 @@ static const u16 smod_32[] = {
 #define PUSH_RAX	0x50
 #define POP_RCX		0x59
 #define CALL_BARRIER	0xe8, BARRIER4
-#define CALL_GATE	0x41, 0xc7, 0x41, MACHINE_AT_PC, ANY4, \
+#define CALL_THUNK	0x41, 0xc7, 0x41, MACHINE_AT_PC, ANY4, \
 			0x4d, 0x8b, 0x89, MACHINE_AT_RUN, 0, 0, 0, 0xe8, TO4
 #define CLEAR		0x31, 0xff, 0x31, 0xf6, 0x31, 0xd2, 0x31, 0xc9, 0x45, 0x31, 0xc0
-static const u16 gate[] = { PUSH_R9, CALL_GATE, POP_R9, CLEAR };
-static const u16 gate_6[] = { PUSH_R9, PUSH_RAX, CALL_GATE, POP_RCX, POP_R9, CLEAR };
-static const u16 gate_barrier[] = { PUSH_R9, CALL_BARRIER, CALL_GATE, POP_R9, CLEAR };
-static const u16 gate_6_barrier[] = {
-	PUSH_R9, PUSH_RAX, CALL_BARRIER, CALL_GATE, POP_RCX, POP_R9, CLEAR
+static const u16 thunk[] = { PUSH_R9, CALL_THUNK, POP_R9, CLEAR };
+static const u16 thunk_6[] = { PUSH_R9, PUSH_RAX, CALL_THUNK, POP_RCX, POP_R9, CLEAR };
+static const u16 thunk_barrier[] = { PUSH_R9, CALL_BARRIER, CALL_THUNK, POP_R9, CLEAR };
+static const u16 thunk_6_barrier[] = {
+	PUSH_R9, PUSH_RAX, CALL_BARRIER, CALL_THUNK, POP_RCX, POP_R9, CLEAR
 };
 
 /*
@@ -109,10 +109,10 @@ struct pattern {
 };
 static const struct pattern rows_41[] = {
 	CALLS_IF(frame, V_UNLESS, R(RBP)),
-	{ ROW(gate), V_GATE, 0, IN_C, V_SCRATCH, 1 },
-	{ ROW(gate_6), V_GATE, 0, IN_C, V_SCRATCH, 2 },
-	{ ROW(gate_barrier), V_GATE, 0, IN_C, V_SCRATCH, 1 },
-	{ ROW(gate_6_barrier), V_GATE, 0, IN_C, V_SCRATCH, 2 },
+	{ ROW(thunk), V_THUNK, 0, IN_C, V_SCRATCH, 1 },
+	{ ROW(thunk_6), V_THUNK, 0, IN_C, V_SCRATCH, 2 },
+	{ ROW(thunk_barrier), V_THUNK, 0, IN_C, V_SCRATCH, 1 },
+	{ ROW(thunk_6_barrier), V_THUNK, 0, IN_C, V_SCRATCH, 2 },
 };
 static const struct pattern rows_45[] = {
 	DIVIDES(div_32), DIVIDES(mod_32), DIVIDES(sdiv_32), DIVIDES(smod_32),

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tables that programs share (prog_helpers.h).  Programs call these functions with bottom halves
+ * off, on any CPU at once: each set of a table has a spinlock, and a call costs fuel for the cache
+ * misses and locks that it takes.
+ */
+#include <linux/jiffies.h>
+#include <linux/random.h>
+#include <linux/string.h>
+
+#include "engine/confined/table.c"
+#include "hook.h"
+#include "prog_helpers.h"
+
+static_assert(PROG_HELPERS_LOCKS == TABLE_LOCKS);
+
+/* Fuel besides the call's own: for cache misses, and for locks. */
+#define COST_FIND	64
+#define COST_CHANGE	256
+
+static __always_inline void prog_helpers_charge(const struct syscript_event *event, u32 fuel)
+{
+	*event->ctx->fuel -= fuel;
+}
+
+/* Most keys are numbers of Lua, 8 bytes long: hashed without a loop. */
+static __always_inline u32 hash_of(const struct table *table, const hsiphash_key_t *key)
+{
+	if (table->key_size <= 8 && !(table->key[0] >> 32))
+		return hsiphash_1u32(table->key[0], key);
+	if (table->key_size <= 8)
+		return hsiphash_2u32(table->key[0], table->key[0] >> 32, key);
+	return hsiphash(table->key, table->key_size, key);
+}
+
+/* As precise as a tick: a division would take much of a lookup's time. */
+static u64 now_ms(void)
+{
+	return HZ <= MSEC_PER_SEC && !(MSEC_PER_SEC % HZ) ?
+	       (u64)jiffies * (MSEC_PER_SEC / HZ) :
+	       (u64)jiffies * TICK_NSEC / NSEC_PER_MSEC;
+}
+
+/* Locks the set of the table and key that @args name.  NULL if there is no such table. */
+static __always_inline spinlock_t *open_table(struct syscript_event *event, const s64 *args,
+					      struct table *table)
+{
+	const struct syscript_percpu_ctx *ctx = event->ctx;
+	struct prog_helpers *services = &ctx->program->services;
+	u32 hash;
+
+	prog_helpers_charge(event, COST_FIND);
+	if (table_open(table, ctx->base, ctx->mask, args[0], args[1]))
+		return NULL;
+	hash = hash_of(table, &services->key);
+	return &services->locks[table_hash(table, hash, now_ms())];
+}
+
+static s64 prog_helpers_find_entry(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+
+	return open_table(event, args, &table) ? table_find(&table) : 0;
+}
+
+static s64 prog_helpers_add(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+	spinlock_t *lock = open_table(event, args, &table);
+	u64 value;
+
+	if (!lock)
+		return 0;
+	value = table_find(&table);
+	if (value)
+		return value;
+	prog_helpers_charge(event, COST_CHANGE + table.value_size);
+	spin_lock(lock);
+	value = table_add(&table);
+	spin_unlock(lock);
+	return value;
+}
+
+static s64 prog_helpers_delete(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+	spinlock_t *lock = open_table(event, args, &table);
+	s64 had;
+
+	if (!lock)
+		return 0;
+	prog_helpers_charge(event, COST_CHANGE);
+	spin_lock(lock);
+	had = table_delete(&table);
+	spin_unlock(lock);
+	return had;
+}
+
+static const struct syscript_function functions[] = {
+	{ "table_find", prog_helpers_find_entry },
+	{ "table_add", prog_helpers_add },
+	{ "table_delete", prog_helpers_delete },
+	{ }
+};
+
+hook_function *prog_helpers_find(const char *name)
+{
+	const struct syscript_function *function;
+
+	for (function = functions; function->name; function++)
+		if (!strcmp(function->name, name))
+			return function->fn;
+	return NULL;
+}
+
+void prog_helpers_init(struct prog_helpers *services)
+{
+	unsigned int i;
+
+	get_random_bytes(&services->key, sizeof(services->key));
+	for (i = 0; i < PROG_HELPERS_LOCKS; i++)
+		spin_lock_init(&services->locks[i]);
+}
