@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program in CONTEXT_ATOMIC may run on all CPUs at once, so each CPU has a per-CPU context: its
- * own machine state.  All per-CPU contexts run the same code in one arena, which the kernel owns;
+ * A program in CONTEXT_ATOMIC may run on all CPUs at once, so each CPU has a context: its
+ * own machine state.  All contexts run the same code in one arena, which the kernel owns;
  * each has a part of the stack, the image's stack_size bytes, from stack_end downwards, with the
  * view at its end.
  */
