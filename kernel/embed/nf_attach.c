@@ -131,7 +131,7 @@ static int nf_attach_parse(const char *where, struct nf_hook_ops *ops, char *dev
 	if (!where[at + end])
 		return 0;
 none:
-	scnprintf(error, len, "netfilter has no attach '%s': one is inet input -10", where);
+	scnprintf(error, len, "netfilter has no place '%s': one is inet input -10", where);
 	return -EINVAL;
 }
 
