@@ -112,6 +112,39 @@ static int files_base_path(int dirfd, struct path *path)
 	return 0;
 }
 
+static bool files_has_dot_dot(const char *dir)
+{
+	const char *at;
+
+	for (at = dir; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (at[0] == '.' && at[1] == '.' && at[2] == '/')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Finds directory @dir, which ends with a slash, below the batch's own. vfs_path_lookup() takes
+ * that for the root, which only ".." and symbolic links would reveal: both are left to the system
+ * calls, as is a single file, for which this does not pay.
+ */
+static int files_path_below(const struct files *files, const char *dir, struct path *path)
+{
+	struct path base;
+	int err;
+
+	if (files->request->n == 1 || files_has_dot_dot(dir))
+		return -EXDEV;
+	err = files_base_path(files->request->dirfd, &base);
+	if (err)
+		return err;
+	err = vfs_path_lookup(base.dentry, base.mnt, dir,
+			      LOOKUP_DIRECTORY | LOOKUP_NO_SYMLINKS, path);
+	path_put(&base);
+	return err;
+}
+
 /*
  * Finds the directory of the first @len bytes of the path, the last slash included.  Replaces
  * entries round robin.
@@ -134,7 +167,7 @@ static int files_find_parent(struct files *files, unsigned int len)
 	else if (parent->dir[0] == '/' || files->request->dirfd == AT_FDCWD)
 		err = kern_path(parent->dir, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &path);
 	else
-		err = -EXDEV;
+		err = files_path_below(files, parent->dir, &path);
 	if (err)
 		return err;
 	if (!d_can_lookup(path.dentry)) {

@@ -28,6 +28,9 @@ static const char *const paths[] = {
 	"locked/file", "...", ".hidden", "/proc/self/comm", "/proc/version", "/proc/self",
 	"/proc/self/cwd/file", "/dev/null", "/etc/passwd", "/etc/shadow", "/nowhere/x",
 	"/sys/kernel/uevent_seqnum", "/usr/bin/sh", "/usr/../usr/bin/sh", "file",
+	"dir/sub/file", "dir/sub/other", "dir//sub/./file", "dir/sub/../file",
+	"dir/sub/../../file", "to-dir/sub/file", "to-root/etc/passwd", "to-root/file",
+	"dir/..sub/file", "dir/sub../file", "dir/sub/none/x", "dir/file/x", "locked/sub/file",
 };
 #define PATHS	(sizeof(paths) / sizeof(*paths))
 
@@ -45,10 +48,19 @@ static void fill(const char *name, size_t size, mode_t mode)
 static void build(void)
 {
 	CHECK(!mkdir("dir", 0755));
+	CHECK(!mkdir("dir/sub", 0755));
+	CHECK(!mkdir("dir/..sub", 0755));
+	CHECK(!mkdir("dir/sub..", 0755));
 	CHECK(!mkdir("locked", 0700));
+	CHECK(!mkdir("locked/sub", 0755));
 	fill("file", 1024, 0644);
 	fill("dir/file", 5, 0600);
 	fill("dir/b", 1, 0400);
+	fill("dir/sub/file", 6, 0644);
+	fill("dir/sub/other", 7, 0644);
+	fill("dir/..sub/file", 8, 0644);
+	fill("dir/sub../file", 9, 0644);
+	fill("locked/sub/file", 3, 0644);
 	fill("dir/c", 4096, 0644);
 	fill("empty", 0, 0644);
 	fill("large", 3 * 4096 + 7, 0644);
@@ -59,6 +71,7 @@ static void build(void)
 	CHECK(!chmod("locked", 0));
 	CHECK(!symlink("file", "to-file"));
 	CHECK(!symlink("dir", "to-dir"));
+	CHECK(!symlink("/", "to-root"));
 	CHECK(!symlink("../file", "dir/up"));
 	CHECK(!symlink("nowhere", "dangling"));
 	CHECK(!symlink("loop", "loop"));
