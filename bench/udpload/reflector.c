@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,21 +269,37 @@ static void serve(struct reflector *r)
 	}
 }
 
-/* Listens for UDP and TCP at one port, and prints it. */
+#define TRIES	20	/* of ports that the kernel chooses */
+
+/* Binds new sockets to @addr, whose port may be 0; false: see errno. */
+static bool bind_both(struct sockaddr_in *addr, int *udp, int *tcp)
+{
+	socklen_t len = sizeof(*addr);
+	int one = 1;
+
+	*udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	*tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(*tcp, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	return *udp >= 0 && *tcp >= 0 && !bind(*tcp, (struct sockaddr *)addr, len) &&
+	       !getsockname(*tcp, (struct sockaddr *)addr, &len) &&
+	       !bind(*udp, (struct sockaddr *)addr, len) && !listen(*tcp, PEERS_MAX);
+}
+
+/* Listens for UDP and TCP at one port, and prints it. The kernel chooses one that TCP has free. */
 static void listen_at(struct reflector *r)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
-	socklen_t len = sizeof(addr);
-	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = 4 << 20;
-	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int udp, tcp, size = 4 << 20, tries = r->settings[PORT] ? 1 : TRIES;
 
-	addr.sin_port = htons(r->settings[PORT]);
-	setsockopt(tcp, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (udp < 0 || tcp < 0 || bind(tcp, (struct sockaddr *)&addr, len) ||
-	    getsockname(tcp, (struct sockaddr *)&addr, &len) ||
-	    bind(udp, (struct sockaddr *)&addr, len) || listen(tcp, PEERS_MAX))
-		measure_die("no sockets at one port: %m");
+	addr.sin_port = htons(r->settings[PORT]);
+	while (!bind_both(&addr, &udp, &tcp)) {
+		if (errno != EADDRINUSE || !--tries)
+			measure_die("no sockets at one port: %m");
+		close(udp);
+		close(tcp);
+		addr.sin_port = 0;
+	}
 	setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	r->fds[0] = (struct pollfd){ udp, POLLIN, 0 };
 	r->fds[1] = (struct pollfd){ tcp, POLLIN, 0 };
