@@ -5,7 +5,7 @@
 
 #include "lua-runtime/runtime.h"
 #include "compound.h"
-#include "lua/heap_layout.h"
+#include "lua/source_loc.h"
 #include "lua_snapshot.h"
 #include "user/turn.h"
 #include "syscript.h"

@@ -4,8 +4,8 @@
  * instruction gives the line. In the runtime, which includes the interpreter, Lua's stack has the
  * instruction that called it, or that jumped last.
  */
-#ifndef LIB_LUA_HEAP_LAYOUT_H
-#define LIB_LUA_HEAP_LAYOUT_H
+#ifndef LIB_LUA_SOURCE_LOC_H
+#define LIB_LUA_SOURCE_LOC_H
 
 #include "link.h"
 
@@ -19,4 +19,4 @@
 void runtime_place(const struct runtime *runtime, const struct origins *origins, u32 insn,
 		   char *text, size_t size);
 
-#endif /* LIB_LUA_HEAP_LAYOUT_H */
+#endif /* LIB_LUA_SOURCE_LOC_H */

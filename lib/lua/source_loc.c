@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* Implements heap_layout.h: finds the instruction by its number in the image, or on Lua's stack. */
+/* Implements source_loc.h: finds the instruction by its number in the image, or on Lua's stack. */
 #include <stdio.h>
 
-#include "heap_layout.h"
+#include "source_loc.h"
 
 /* The most frames to search: frames of C functions are skipped. */
 #define LEVELS_MOST	256
