@@ -134,7 +134,7 @@ struct engine_ops {
 	void (*interrupt)(struct engine_vm *vm);
 
 	/*
-	 * Unwinds the running VM after a system call that doomed the run: does not return.  NULL
+	 * Unwinds the running VM after a system call that stopped the run: does not return.  NULL
 	 * for engines that test run->stop_reason after each call.
 	 */
 	void (*end)(struct engine_vm *vm);

@@ -139,8 +139,8 @@ static inline int run_stop_passes(int why)
 
 /*
  * Makes the system call of entry @index of syscalls.def with @args[6]; never returns -ERESTART*.
- * If an observer does not permit the call, the run is doomed with -EOPNOTSUPP, and the result is
- * meaningless.  In a doomed run it calls engine_ops.end(), if set.
+ * If an observer does not permit the call, the run is stopped with -EOPNOTSUPP, and the result is
+ * meaningless.  In a stopped run it calls engine_ops.end(), if set.
  */
 long run_syscall(struct run *run, unsigned int index, const long *args);
 

@@ -153,7 +153,7 @@ int observers_answered(struct observers_call *call, long answer);
 
 /*
  * Asks about a part of a batch that replaces a system call.  0: do it, and then call
- * observers_done(). Otherwise the part's result, an error; the run is doomed if it must end.
+ * observers_done(). Otherwise the part's result, an error; the run is stopped if it must end.
  */
 long observers_ask(struct run *run, struct observers_call *call);
 /* Returns @ret. */

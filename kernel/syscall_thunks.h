@@ -16,7 +16,7 @@
 
 /**
  * struct thunk - a system call, in the order of syscalls.def
- * @fn:   in a doomed run it does not return if the engine has engine_ops.end()
+ * @fn:   in a stopped run it does not return if the engine has engine_ops.end()
  * @fn6:  in place of @fn for calls of six arguments
  * @args: number of arguments that are read
  */

@@ -36,7 +36,7 @@
  * For two kinds even that would be too much:
  *
  * - deferred_exit.c queues the thread's exit, which must find the run ended.  The run is
- *   doomed, and no more work is done in it.
+ *   stopped, and no more work is done in it.
  * - Works that come with _TIF_NOTIFY_SIGNAL may wait for the process's other threads,
  *   which may wait for the turn (Landlock, for all threads).  The kernel queues them
  *   just before it sets the flag: one that gets in between is done, and a process that

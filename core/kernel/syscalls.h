@@ -98,7 +98,7 @@ static __always_inline long __syscalls_plain(struct run *run, unsigned int index
 
 /*
  * Makes the call @name as a part of a batch.  May sleep.  Returns its result, with -EINTR for
- * -ERESTART*; a run that observers end is doomed.
+ * -ERESTART*; a run that observers end is stopped.
  */
 #define syscalls_plain(run, name, a, b, c, d)	\
 	__syscalls_plain(run, SYSCALL_ENTRY_##name, syscall_entry_##name, a, b, c, d)

@@ -127,7 +127,7 @@ static s64 fuel_to_end(struct engine_vm *vm)
 	return vm->told % FUEL_TO_END;
 }
 
-/* How does a doomed run end whose fuel has run out? */
+/* How does a stopped run end whose fuel has run out? */
 static u32 end_at_poll(struct engine_vm *vm)
 {
 	if (!ends_itself(vm))

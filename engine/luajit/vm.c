@@ -4,7 +4,7 @@
  *
  * Everything that may raise an error runs below vm_protected() or, for run()
  * itself, below the lua_pcall() in vm_run().  A script that has hit a limit is
- * *doomed*: at the next safe point, or at once where an allocation failed, its
+ * *stopped*: at the next safe point, or at once where an allocation failed, its
  * stack is abandoned, so that no pcall() holds it up.
  */
 #define vm_c
@@ -142,7 +142,7 @@ int lj_vm_traceback(lua_State *L)
   return 1;
 }
 
-/* -- Doom ------------------------------------------------------------------ */
+/* -- Stopping a run -------------------------------------------------------- */
 
 static void appendms(struct vm *vm, const char *s, unsigned long ns)
 {
@@ -246,7 +246,7 @@ void lj_vm_poll(lua_State *L)
   lj_err_throw(L, LUA_ERRRUN);  /* Not lj_err_run(): no message handlers. */
 }
 
-/* Dooms that end with the run are left to the next safe point.  A full collection cycle has
+/* Stop reasons that end with the run are left to the next safe point.  A full collection cycle has
 ** many steps: each goes on, and polls again at the next interrupt.
 */
 void lj_vm_yield(global_State *g)

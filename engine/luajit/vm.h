@@ -30,7 +30,7 @@ struct vm_stats {
 	unsigned long traces;
 };
 
-/* A yield has found the run doomed: safe points do the rest. */
+/* A yield has found the run stopped: safe points do the rest. */
 #define VM_POLLED	2
 
 /**
@@ -136,7 +136,7 @@ long vm_make_original(void *pair);	/* struct vm *[2] */
 int vm_interrupt(struct vm *vm);
 void vm_interrupted(struct vm *vm);
 
-/* In a VM that is running and doomed: does not return. */
+/* In a VM that is running and stopped: does not return. */
 void vm_end(struct vm *vm);
 
 /* Appends to the script's output; OUTPUT_CUT replaces the part that does not fit. */
@@ -179,7 +179,7 @@ int port_age(void);
 /*
  * The heap, within reach of a 47 bit sign-extended pointer: one piece, up to
  * VM_HEAP_MAX(memory_limit), of whole granules.  port_pages() returns the pages that it has added
- * at the end; or NULL, with the run doomed if they exceed the limit. port_free_pages() frees
+ * at the end; or NULL, with the run stopped if they exceed the limit. port_free_pages() frees
  * pages at the end.
  */
 #define VM_GRANULE	(64UL << 10)
