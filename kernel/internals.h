@@ -5,7 +5,7 @@
  * module is loaded, which fails with a message that names the missing symbol; the rest is in
  * headers, and without it the module does not compile.
  *
- * Found and tried out by arch/x86/entries.c and luajit/kernel/fpu.c:
+ * Found and tried out by arch/x86/syscall_jump_table.c and luajit/kernel/fpu.c:
  *
  * - sys_call_table, which the kernel keeps for its tracer, has the addresses of
  *   __x64_sys_NAME(); a task may call these with any struct pt_regs (syscall_jump_table.h).

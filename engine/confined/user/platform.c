@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implements ../place.h for processes: code in mapped files, arenas and stacks in the process's
+ * Implements ../vm.h for processes: code in mapped files, arenas and stacks in the process's
  * memory.
  */
 #include <errno.h>
