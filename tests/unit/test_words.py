@@ -66,7 +66,7 @@ def test_head(name: str) -> None:
 # Stack traces, profiles and cscope show a static function's name without its file.
 PREFIXED = re.compile(
     r"(kernel|core)/(?!user/|(kernel/)?(net/frames|arch/)).*\.c"
-    r"|engine/confined/(batch_calls|fuel|liveness|table)\.c"
+    r"|engine/confined/(batch_calls|fuel|liveness|table|kernel/mapped|kernel/stacks)\.c"
 )
 STATIC = re.compile(r"^static\b[^;={}()]*?[\s*]([a-z]\w*)\((?!\()[^;{}]*?\)\s*\n\{", re.M)
 

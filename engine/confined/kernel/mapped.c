@@ -5,8 +5,9 @@
  * A page is charged to the memory cgroup of the task that needs it, without invoking the OOM
  * killer: if the charge fails, the program gets an error, or the process SIGBUS when it writes
  * there. Reading in the process finds the scratch page instead, because reading what a program
- * has left must not end the process. Pages, and pages for tables, which no cgroup is charged for,
- * are also limited by the account of the process that made the mapping.
+ * has left should not end the process; only if the kernel cannot even note that, reading gets
+ * SIGBUS too. Pages, and pages for tables, which no cgroup is charged for, are also limited by
+ * the account of the process that made the mapping.
  *
  * A child of fork(2) gets its own arena at the same addresses, which programs cannot use: it is
  * zeroed, charged to the same account, and allocated when the child first touches it, because
@@ -65,7 +66,7 @@ static unsigned long rows_of(const struct mapped *mapped)
 	return DIV_ROUND_UP(mapped->n, ROW);
 }
 
-static bool charge(struct mapped *mapped, unsigned long pages)
+static bool charge_pages(struct mapped *mapped, unsigned long pages)
 {
 	if (!limits_hold(mapped->account, pages) &&
 	    (!stacks_free_idle() || !limits_hold(mapped->account, pages)))
@@ -74,7 +75,7 @@ static bool charge(struct mapped *mapped, unsigned long pages)
 	return true;
 }
 
-static void uncharge(struct mapped *mapped, unsigned long pages)
+static void uncharge_pages(struct mapped *mapped, unsigned long pages)
 {
 	mapped->charged -= pages;
 	limits_release(mapped->account, pages);
@@ -87,7 +88,7 @@ static struct page *page_at(const struct mapped *mapped, unsigned long i)
 	return row ? row[i % ROW] : NULL;
 }
 
-static void *map(const struct mapped *mapped)
+static void *map_pages(const struct mapped *mapped)
 {
 	unsigned long all = seen_by(mapped), i;
 	struct page **pages = kvmalloc_array(all, sizeof(*pages), GFP_ARENA);
@@ -121,7 +122,7 @@ static struct view *view_make(struct mapped *mapped)
 
 	if (!view)
 		return NULL;
-	view->area = map(mapped);
+	view->area = map_pages(mapped);
 	if (!view->area) {
 		kfree(view);
 		return NULL;
@@ -132,7 +133,7 @@ static struct view *view_make(struct mapped *mapped)
 	return view;
 }
 
-static int renew(struct mapped *mapped)
+static int renew_view(struct mapped *mapped)
 {
 	struct view *view;
 
@@ -153,7 +154,7 @@ int mapped_see(struct mapped *mapped, struct view **view)
 	int err;
 
 	mutex_lock(&mapped->lock);
-	err = renew(mapped);
+	err = renew_view(mapped);
 	if (!err) {
 		refcount_inc(&mapped->view->refs);
 		*view = mapped->view;
@@ -164,7 +165,7 @@ int mapped_see(struct mapped *mapped, struct view **view)
 	return err;
 }
 
-static void forget(struct mapped *mapped, struct view *view)
+static void forget_view(struct mapped *mapped, struct view *view)
 {
 	view_put(mapped, view);
 	/* Only the arena has the view: the next program gets a new one. */
@@ -187,7 +188,7 @@ static bool make_row(struct mapped *mapped, unsigned long i)
 }
 
 /* The entry of page @i, whose row exists. */
-static void hold(struct mapped *mapped, unsigned long i, struct page *page)
+static void note_page(struct mapped *mapped, unsigned long i, struct page *page)
 {
 	lockdep_assert_held(&mapped->lock);
 	mapped->rows[i / ROW][i % ROW] = page;
@@ -199,17 +200,17 @@ static struct page *get_page_for(struct mapped *mapped)
 {
 	struct page *page;
 
-	if (!charge(mapped, 1))
+	if (!charge_pages(mapped, 1))
 		return NULL;
 	page = alloc_page(GFP_ARENA | __GFP_ZERO);
 	if (!page)
-		uncharge(mapped, 1);
+		uncharge_pages(mapped, 1);
 	return page;
 }
 
 /* Allocates to @fresh a page for each missing page of @i .. @end. */
-static int get_missing(struct mapped *mapped, unsigned long i, unsigned long end,
-		       struct list_head *fresh)
+static int alloc_missing(struct mapped *mapped, unsigned long i, unsigned long end,
+			 struct list_head *fresh)
 {
 	struct page *page;
 
@@ -240,18 +241,18 @@ static struct page *first_of(struct list_head *pages)
 }
 
 /* All pages or none: pages that are of no use must not fill up the control group. */
-static int use(struct mapped *mapped, unsigned long i, unsigned long end)
+static int use_pages(struct mapped *mapped, unsigned long i, unsigned long end)
 {
 	int err;
 	LIST_HEAD(fresh);
 	struct page *page;
 
-	err = get_missing(mapped, i, end, &fresh);
+	err = alloc_missing(mapped, i, end, &fresh);
 	for (; !err && i < end; i++)
 		if (!page_at(mapped, i))
-			hold(mapped, i, first_of(&fresh));
+			note_page(mapped, i, first_of(&fresh));
 	while ((page = first_of(&fresh))) {
-		uncharge(mapped, 1);
+		uncharge_pages(mapped, 1);
 		put_page(page);
 	}
 	return err;
@@ -262,13 +263,13 @@ int mapped_use(struct mapped *mapped, unsigned long offset, unsigned long len)
 	int err;
 
 	mutex_lock(&mapped->lock);
-	err = use(mapped, offset >> PAGE_SHIFT, PAGE_ALIGN(offset + len) >> PAGE_SHIFT);
+	err = use_pages(mapped, offset >> PAGE_SHIFT, PAGE_ALIGN(offset + len) >> PAGE_SHIFT);
 	mutex_unlock(&mapped->lock);
 	return err;
 }
 
-static struct mapped *allocate(struct limits_account *account, unsigned long user,
-			       unsigned long n)
+static struct mapped *mapped_alloc(struct limits_account *account, unsigned long user,
+				   unsigned long n)
 {
 	struct mapped *mapped = kzalloc(sizeof(*mapped), GFP_ARENA);
 
@@ -305,7 +306,7 @@ static void free_pages_of(struct mapped *mapped)
 	put_page(mapped->scratch);
 }
 
-static void drop(struct mapped *mapped)
+static void mapped_drop(struct mapped *mapped)
 {
 	if (!refcount_dec_and_test(&mapped->refs))
 		return;
@@ -318,14 +319,14 @@ static void drop(struct mapped *mapped)
  * Charges an arena, once, before its first page: @rows, the process's tables, and two pages for
  * the rest. 0 or -ENOMEM.
  */
-static int furnish(struct mapped *mapped)
+static int mapped_prepare(struct mapped *mapped)
 {
 	unsigned long pages = 2 * tables_of(mapped->n) + 2;
 
 	lockdep_assert_held(&mapped->lock);
 	if (mapped->rows)
 		return 0;
-	if (!charge(mapped, pages))
+	if (!charge_pages(mapped, pages))
 		return -ENOMEM;
 	mapped->scratch = alloc_page(GFP_ARENA | __GFP_ZERO);
 	if (mapped->scratch)
@@ -335,7 +336,7 @@ static int furnish(struct mapped *mapped)
 	if (mapped->scratch)
 		put_page(mapped->scratch);
 	mapped->scratch = NULL;
-	uncharge(mapped, pages);
+	uncharge_pages(mapped, pages);
 	return -ENOMEM;
 }
 
@@ -350,13 +351,13 @@ static struct page *page_of(struct mapped *mapped, unsigned long i, bool writes)
 		return page;
 	page = get_page_for(mapped);
 	if (page)
-		hold(mapped, i, page);
+		note_page(mapped, i, page);
 	else if (!writes)
 		mapped->rows[i / ROW][i % ROW] = page = mapped->scratch;
 	return page;
 }
 
-static vm_fault_t insert(struct vm_fault *vmf, struct page *page)
+static vm_fault_t insert_page(struct vm_fault *vmf, struct page *page)
 {
 	int err = page ? vm_insert_page(vmf->vma, vmf->address & PAGE_MASK, page) : -ENOMEM;
 
@@ -373,7 +374,7 @@ static vm_fault_t mapped_fault(struct vm_fault *vmf)
 	if (!mapped || vmf->pgoff >= mapped->n)
 		return VM_FAULT_SIGBUS;
 	mutex_lock(&mapped->lock);
-	ret = insert(vmf, furnish(mapped) ? NULL : page_of(mapped, vmf->pgoff, writes));
+	ret = insert_page(vmf, mapped_prepare(mapped) ? NULL : page_of(mapped, vmf->pgoff, writes));
 	mutex_unlock(&mapped->lock);
 	return ret;
 }
@@ -381,7 +382,7 @@ static vm_fault_t mapped_fault(struct vm_fault *vmf)
 /* An arena for a child; NULL: out of memory, and the child gets SIGBUS. */
 static struct mapped *make_child(const struct mapped *of)
 {
-	struct mapped *mapped = allocate(of->account, NO_PROGRAMS, of->n);
+	struct mapped *mapped = mapped_alloc(of->account, NO_PROGRAMS, of->n);
 
 	if (mapped)
 		limits_join_arena(of->account);
@@ -409,7 +410,7 @@ static void mapped_close(struct vm_area_struct *vma)
 	struct mapped *mapped = vma->vm_private_data;
 
 	if (mapped)
-		drop(mapped);
+		mapped_drop(mapped);
 }
 
 static const struct vm_operations_struct mapped_ops = {
@@ -418,7 +419,7 @@ static const struct vm_operations_struct mapped_ops = {
 	.fault = mapped_fault,
 };
 
-static struct mapped *make(unsigned long user, unsigned long n)
+static struct mapped *mapped_make(unsigned long user, unsigned long n)
 {
 	struct limits_account *account;
 	struct mapped *mapped;
@@ -426,17 +427,17 @@ static struct mapped *make(unsigned long user, unsigned long n)
 
 	if (err)
 		return ERR_PTR(err);
-	mapped = allocate(account, user, n);
+	mapped = mapped_alloc(account, user, n);
 	if (!mapped) {
 		limits_close_arena(account, 0);
 		return ERR_PTR(-ENOMEM);
 	}
 	mutex_lock(&mapped->lock);
-	err = furnish(mapped);
+	err = mapped_prepare(mapped);
 	mutex_unlock(&mapped->lock);
 	if (!err)
 		return mapped;
-	drop(mapped);
+	mapped_drop(mapped);
 	return ERR_PTR(err);
 }
 
@@ -455,7 +456,7 @@ int mapped_mmap(struct vm_area_struct *vma)
 
 	if (!is_arena(vma))
 		return -EINVAL;
-	mapped = make(vma->vm_start, vma_pages(vma));
+	mapped = mapped_make(vma->vm_start, vma_pages(vma));
 	if (IS_ERR(mapped))
 		return PTR_ERR(mapped);
 	/* VM_WIPEONFORK, see mapped_open(): the child gets no page either. */
@@ -493,11 +494,11 @@ struct mapped *mapped_get(unsigned long user, unsigned int shift)
 	if (!mapped)
 		return NULL;
 	mutex_lock(&mapped->lock);
-	charged = charge(mapped, views_of(mapped));
+	charged = charge_pages(mapped, views_of(mapped));
 	mutex_unlock(&mapped->lock);
 	if (charged)
 		return mapped;
-	drop(mapped);
+	mapped_drop(mapped);
 	return ERR_PTR(-ENOMEM);
 }
 
@@ -505,8 +506,8 @@ void mapped_put(struct mapped *mapped, struct view *view)
 {
 	mutex_lock(&mapped->lock);
 	if (view)
-		forget(mapped, view);
-	uncharge(mapped, views_of(mapped));
+		forget_view(mapped, view);
+	uncharge_pages(mapped, views_of(mapped));
 	mutex_unlock(&mapped->lock);
-	drop(mapped);
+	mapped_drop(mapped);
 }

@@ -23,7 +23,7 @@ static unsigned long pages_of(size_t size)
 	return DIV_ROUND_UP(size, PAGE_SIZE);
 }
 
-static void *allocate(struct stacks *stacks, size_t size)
+static void *alloc_stack(struct stacks *stacks, size_t size)
 {
 	void *stack;
 
@@ -36,7 +36,7 @@ static void *allocate(struct stacks *stacks, size_t size)
 }
 
 /* Frees @stack, and the stacks linked after it. */
-static void release(struct stacks *stacks, struct stack *stack)
+static void release_stacks(struct stacks *stacks, struct stack *stack)
 {
 	struct stack *next;
 
@@ -58,7 +58,7 @@ static bool release_kept(struct stacks *stacks)
 	stacks->free = NULL;
 	spin_unlock(&stacks->lock);
 	any = stack;
-	release(stacks, stack);
+	release_stacks(stacks, stack);
 	return any;
 }
 
@@ -90,15 +90,15 @@ void *stacks_take_slowly(struct stacks *stacks, struct stack *other, size_t size
 
 	if (other)
 		stacks_keep(stacks, other);
-	stack = take_kept(stacks, size) ?: allocate(stacks, size);
+	stack = take_kept(stacks, size) ?: alloc_stack(stacks, size);
 	if (stack)
 		return stack;
 	/* Stacks of other sizes: their programs have gone, or do not run. */
 	release_kept(stacks);
-	return allocate(stacks, size);
+	return alloc_stack(stacks, size);
 }
 
-static struct stacks *find(const struct mm_struct *mm)
+static struct stacks *find_stacks(const struct mm_struct *mm)
 {
 	struct stacks *stacks;
 
@@ -115,14 +115,14 @@ static struct stacks *find_or_add(struct stacks *fresh)
 	struct stacks *stacks;
 
 	spin_lock(&all_lock);
-	stacks = find(fresh->mm);
+	stacks = find_stacks(fresh->mm);
 	if (!stacks)
 		hash_add(all, &fresh->node, (unsigned long)fresh->mm);
 	spin_unlock(&all_lock);
 	return stacks ?: fresh;
 }
 
-static struct stacks *make(void)
+static struct stacks *make_stacks(void)
 {
 	struct stacks *stacks = kzalloc(sizeof(*stacks), GFP_KERNEL_ACCOUNT);
 
@@ -138,7 +138,7 @@ static struct stacks *make(void)
 	return stacks;
 }
 
-static void destroy(struct stacks *stacks)
+static void destroy_stacks(struct stacks *stacks)
 {
 	limits_close_arena(stacks->account, 0);
 	kfree(stacks);
@@ -159,16 +159,16 @@ static struct stacks *find_or_make(void)
 	struct stacks *stacks, *fresh;
 
 	spin_lock(&all_lock);
-	stacks = find(current->mm);
+	stacks = find_stacks(current->mm);
 	spin_unlock(&all_lock);
 	if (stacks)
 		return stacks;
-	fresh = make();
+	fresh = make_stacks();
 	if (!fresh)
 		return NULL;
 	stacks = find_or_add(fresh);
 	if (stacks != fresh)
-		destroy(fresh);
+		destroy_stacks(fresh);
 	return stacks;
 }
 
@@ -184,7 +184,7 @@ struct stacks *stacks_get(size_t size)
 	return NULL;
 }
 
-static void unref(struct stacks *stacks)
+static void unref_stacks(struct stacks *stacks)
 {
 	if (!refcount_dec_and_lock(&stacks->refs, &all_lock))
 		return;
@@ -194,15 +194,15 @@ static void unref(struct stacks *stacks)
 	release_kept(stacks);
 	if (stacks->last) {
 		stacks->last->next = NULL;
-		release(stacks, stacks->last);
+		release_stacks(stacks, stacks->last);
 	}
-	destroy(stacks);
+	destroy_stacks(stacks);
 }
 
 void stacks_put(struct stacks *stacks)
 {
 	release_kept(stacks);
-	unref(stacks);
+	unref_stacks(stacks);
 }
 
 bool stacks_free_idle(void)
@@ -211,11 +211,11 @@ bool stacks_free_idle(void)
 	bool any;
 
 	spin_lock(&all_lock);
-	stacks = find(current->mm);
+	stacks = find_stacks(current->mm);
 	spin_unlock(&all_lock);
 	if (!stacks)
 		return false;
 	any = release_kept(stacks);
-	unref(stacks);
+	unref_stacks(stacks);
 	return any;
 }
