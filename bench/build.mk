@@ -163,14 +163,14 @@ model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 
 # The tables of docs/figures.md and the README's picture: counted again, and modelled.
 # FIGURES='frames lua': only these subjects.
-FIGURES ?= requests calls frames compounds lua everyone files
+FIGURES ?= requests calls frames compounds lua everyone readdirplus
 BENCH_OF_requests := udp
 BENCH_OF_calls := inner
 BENCH_OF_frames := frames
 BENCH_OF_compounds := compound
 BENCH_OF_lua := guest
 BENCH_OF_everyone := everyone
-BENCH_OF_files := files
+BENCH_OF_readdirplus := readdirplus
 RESULT_OF = $(BUILD)/bench/$(if $(filter requests,$1),model,$(BENCH_OF_$1)-icount).json
 
 .PHONY: figures figures-page
@@ -278,5 +278,10 @@ bench-files: $(BUILD)/bench/files module
 
 bench-files-icount: $(BUILD)/bench/files module
 	bench/files.py -k $(KREL) --icount -o $(BUILD)/bench/files-icount.json
+
+# Elapsed, system and user, for 10 to 100,000 files.
+.PHONY: bench-readdirplus-icount
+bench-readdirplus-icount: $(BUILD)/bench/files $(BUILD)/vm/counter.so module
+	bench/readdirplus.py -k $(KREL) --icount -o $(BUILD)/bench/readdirplus-icount.json
 
 -include $(wildcard $(BUILD)/bench/*.d)

@@ -136,7 +136,7 @@ SUBJECTS = {
     "compounds": Subject("make bench-compound-icount", as_shown("compound")),
     "lua": Subject("make bench-guest-icount", as_shown("lua")),
     "everyone": Subject("make bench-everyone-icount", as_shown("everyone")),
-    "files": Subject("make bench-files-icount", as_shown("files")),
+    "readdirplus": Subject("make bench-readdirplus-icount", as_shown("readdirplus")),
 }
 
 

@@ -6,10 +6,10 @@
  * usage: files ROUNDS DIRECTORY... [PROBE]
  *
  * Creates its files in each DIRECTORY, which is empty at first, unless they exist. Writes JSON: for
- * each, in each round every probe once, in ns of elapsed and of CPU time. With FILES_ONLY=script in
+ * each, in each round every probe once, in ns of elapsed and of CPU time, and how often it ran. With FILES_ONLY=script in
  * the environment, only the library's probes run.
  *
- * With the name of a probe it runs only that, between marks for `make profile-icount`.
+ * With the start of probes' names it runs only those, each between marks of vm/profile.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -417,7 +417,7 @@ static const struct probe {
 #define PROBES	(sizeof(probes) / sizeof(*probes))
 
 static int no_uring, only_script;
-static const struct probe *only;
+static const char *only;
 
 static int is_script(const struct probe *probe)
 {
@@ -427,15 +427,32 @@ static int is_script(const struct probe *probe)
 static int left_out(const struct probe *probe)
 {
 	return (probe->run == read_uring && no_uring) || (only_script && !is_script(probe)) ||
-	       (only && probe != only);
+	       (only && strncmp(probe->name, only, strlen(only)));
 }
 
-static const struct probe *named(const char *name)
+static int starts_a_name(const char *text)
 {
 	for (size_t i = 0; i < PROBES; i++)
-		if (!strcmp(probes[i].name, name))
-			return &probes[i];
-	return NULL;
+		if (!strncmp(probes[i].name, text, strlen(text)))
+			return 1;
+	return 0;
+}
+
+/* Whether a probe that runs uses the directory of @n files. */
+static int uses_numbered(int n)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (!left_out(&probes[i]) && probes[i].arg == n)
+			return 1;
+	return !only;
+}
+
+static int uses_tree(void)
+{
+	for (size_t i = 0; i < PROBES; i++)
+		if (!left_out(&probes[i]) && (strstr(probes[i].name, "walk") || probes[i].unlike))
+			return 1;
+	return !only;
 }
 
 static uint64_t cpu_time(void)
@@ -450,33 +467,25 @@ static uint64_t cpu_time(void)
 	       (children.ru_utime.tv_usec + children.ru_stime.tv_usec) * 1000ULL;
 }
 
-/* The process's and its children's system time, as precise as the kernel's ticks. */
-static uint64_t system_time(void)
-{
-	struct rusage own, children;
-
-	getrusage(RUSAGE_SELF, &own);
-	getrusage(RUSAGE_CHILDREN, &children);
-	return (own.ru_stime.tv_sec + children.ru_stime.tv_sec) * 1000000000ULL +
-	       (own.ru_stime.tv_usec + children.ru_stime.tv_usec) * 1000ULL;
-}
-
 struct sample {
-	double ns, cpu, system;
+	double ns, cpu;
 	int64_t seen;
 };
 
-static struct sample measure(const struct probe *probe)
+static struct sample measure(const struct probe *probe, int marked)
 {
-	uint64_t start = measure_now(), cpu = cpu_time(), system = system_time();
+	uint64_t cpu = cpu_time(), start = measure_now();
 	struct sample sample;
 
 	seen = 0;
+	if (marked)
+		mark_begin();
 	for (int i = 0; i < probe->times; i++)
 		probe->run(probe->arg);
+	if (marked)
+		mark_end();
 	sample.ns = (double)(measure_now() - start) / probe->times;
 	sample.cpu = (double)(cpu_time() - cpu) / probe->times;
-	sample.system = (double)(system_time() - system) / probe->times;
 	sample.seen = seen;
 	if (probe->after)
 		probe->after();
@@ -498,33 +507,37 @@ static void compare(const struct sample *samples)
 	}
 }
 
+/* The @k-th probe of a round: the order changes. */
+static size_t in_order(int round, size_t k)
+{
+	size_t i = (k + round * 7) % PROBES;
+
+	return round & 1 ? i : PROBES - 1 - i;
+}
+
+/* Written in the order in which they ran, which is that of their marks. */
 static void one_round(int round, int shown)
 {
 	struct sample samples[PROBES] = { 0 };
 	const char *comma = "";
 
-	/* In a changing order. */
 	for (size_t k = 0; k < PROBES; k++) {
-		size_t i = round & 1 ? (k + round * 7) % PROBES :
-				       PROBES - 1 - (k + round * 7) % PROBES;
+		size_t i = in_order(round, k);
 
-		if (left_out(&probes[i]))
-			continue;
-		if (only && shown)
-			mark_begin();
-		samples[i] = measure(&probes[i]);
-		if (only && shown)
-			mark_end();
+		if (!left_out(&probes[i]))
+			samples[i] = measure(&probes[i], only && shown);
 	}
 	compare(samples);
 	if (!shown)
 		return;
 	printf("%s{", round == WARM_UP ? "" : ",\n");
-	for (size_t i = 0; i < PROBES; i++) {
+	for (size_t k = 0; k < PROBES; k++) {
+		size_t i = in_order(round, k);
+
 		if (left_out(&probes[i]))
 			continue;
-		printf("%s\"%s\": [%.0f, %.0f, %.0f]", comma, probes[i].name, samples[i].ns,
-		       samples[i].cpu, samples[i].system);
+		printf("%s\"%s\": [%.0f, %.0f, %d]", comma, probes[i].name, samples[i].ns,
+		       samples[i].cpu, probes[i].times);
 		comma = ", ";
 	}
 	printf("}");
@@ -551,7 +564,7 @@ static void make_numbered(int n)
 {
 	char name[64];
 
-	if (only && only->arg != n)
+	if (!uses_numbered(n))
 		return;
 	snprintf(name, sizeof(name), "n%d", n);
 	make_dir(name);
@@ -587,7 +600,7 @@ static void make_directories(void)
 	make_numbered(1000);
 	make_numbered(10000);
 	make_numbered(100000);
-	if (!only || strstr(only->name, "walk") || only->unlike)
+	if (uses_tree())
 		make_tree();
 	make_dir("files");
 }
@@ -623,7 +636,7 @@ int main(int argc, char **argv)
 {
 	int rounds = argc > 2 ? atoi(argv[1]) : 0;
 
-	only = argc > 3 ? named(argv[argc - 1]) : NULL;
+	only = argc > 3 && starts_a_name(argv[argc - 1]) ? argv[argc - 1] : NULL;
 	argc -= !!only;
 	if (rounds < 1) {
 		fprintf(stderr, "usage: files ROUNDS DIRECTORY... [PROBE]\n");

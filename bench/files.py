@@ -47,7 +47,7 @@ RATIOS = {
 }
 # Appended to a probe's name: its script on the confined engine.
 CONFINED = " confined"
-TIME, CPU, SYSTEM = 0, 1, 2
+TIME, CPU = 0, 1
 # Upper bound of the ratio to LuaJIT.
 CONFINED_AT_MOST = 1.15
 
@@ -81,7 +81,6 @@ def ratios(seen: list[Round]) -> dict[str, Any]:
         probe: {
             "median": median(r[probe][TIME] for r in seen),
             "cpu": median(r[probe][CPU] for r in seen),
-            "system": median(r[probe][SYSTEM] for r in seen),
         }
         for probe in seen[0]
     }
@@ -121,23 +120,6 @@ def show_ratios(found: dict[str, Any]) -> None:
     results.show([*head, "confined", "over LuaJIT", ""], rows)
 
 
-def show_sizes(found: dict[str, Any], clock: str) -> None:
-    """As in the paper: elapsed, system and user time by the number of files."""
-    rows = []
-    for key in (key for key in RATIOS if key.startswith("readdirplus.")):
-        plain, script = (found["ns"][f"{key} {way}"] for way in ("plain", "script"))
-        row = [key.partition(".n")[2]]
-        for part in ("median", "system", "user"):
-            both = [
-                one["cpu"] - one["system"] if part == "user" else one[part]
-                for one in (plain, script)
-            ]
-            row.append(" ".join(f"{value / 1000:.1f}" for value in both))
-        rows.append([*row, f"{script['median'] / plain['median']:.2f}"])
-    unit = "us" if clock == "time" else "thousand instructions"
-    results.show([f"files; {unit}, plain and script", "elapsed", "system", "user", "ratio"], rows)
-
-
 def show_times(result: dict[str, Any]) -> None:
     rows = [
         [
@@ -155,10 +137,6 @@ def show(result: dict[str, Any], rounds: int) -> None:
     show_ratios(result)
     results.headline(f"{rounds} rounds, ext4", result)
     show_ratios(result["ext4"])
-    print()
-    for name, found in (("tmpfs", result), ("ext4", result["ext4"])):
-        results.headline(f"readdirplus, {name}", result)
-        show_sizes(found, result["clock"])
     print()
     show_times(result)
 

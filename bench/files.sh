@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # In a guest, as root: runs build/bench/files on a tmpfs and on an ext4, and its scripts on the
-# confined engine. Usage: bench/files.sh ROUNDS
+# confined engine; with the start of probes' names, only those. Usage: bench/files.sh ROUNDS [PROBE]
 
 set -eu
 
 rounds=$1
+shift
 top=/tmp/files
 mkdir -p $top/image $top/tmpfs $top/ext4
 mount -t tmpfs tmpfs $top/image
@@ -19,10 +20,10 @@ rmdir $top/ext4/lost+found
 status=0
 {
 	echo '{"luajit":'
-	SYSCRIPT_ENGINE=luajit build/bench/files "$rounds" $top/tmpfs $top/ext4 &&
+	SYSCRIPT_ENGINE=luajit build/bench/files "$rounds" $top/tmpfs $top/ext4 "$@" &&
 		echo ', "confined":' &&
 		SYSCRIPT_ENGINE=confined FILES_ONLY=script \
-			build/bench/files "$rounds" $top/tmpfs $top/ext4 &&
+			build/bench/files "$rounds" $top/tmpfs $top/ext4 "$@" &&
 		echo '}'
 } || status=$?
 # An io_uring releases its files some time after its program exits.

@@ -41,8 +41,8 @@ _start:
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory) -> tuple[dict[int, int], dict[str, int]]:
-    """Counts by address, and addresses by symbol."""
+def counted(tmp_path_factory) -> tuple[dict[int, int], dict[str, int], str]:
+    """Counts by address, addresses by symbol, and the counts of each pair of marks by mode."""
     path = tmp_path_factory.mktemp("profile")
     (path / "program.S").write_text(PROGRAM)
     plugin, program, out = path / "counter.so", path / "program", path / "counts"
@@ -62,21 +62,28 @@ def counted(tmp_path_factory) -> tuple[dict[int, int], dict[str, int]]:
     return (
         {int(address, 16): int(count) for address, count in lines},
         {name: int(address, 16) for address, _, name in symbols},
+        Path(f"{out}.modes").read_text(),
     )
 
 
 def test_what_is_between_marks_counts(counted) -> None:
-    counts, symbols = counted
+    counts, symbols, _ = counted
     for name in ("first", "second", "third"):
         # nop, dec, jnz: one, one and two bytes.
         assert [counts[symbols[name] + at] for at in (0, 1, 2)] == [LOOPS] * 3
 
 
 def test_nothing_else_does(counted) -> None:
-    counts, symbols = counted
+    counts, symbols, _ = counted
     assert not {symbols[name] for name in ("before", "between", "after", "last")} & counts.keys()
     # Three loops, and a mov before each of them.
     assert sum(counts.values()) == 3 * (3 * LOOPS + 1)
+
+
+def test_each_pair_of_marks_is_counted_by_mode(counted) -> None:
+    # The program runs in the lower half of addresses.
+    loop = 3 * LOOPS + 1
+    assert counted[2] == f"{loop} 0\n{2 * loop} 0\n"
 
 
 KALLSYMS = """\

@@ -6,7 +6,8 @@
  * usage: qemu-system-x86_64 -plugin counter.so,out=FILE ...
  *
  * At the guest's end FILE has a line for each address that was executed: the
- * address in hexadecimal, the count.  It is empty if there was no mark.
+ * address in hexadecimal, the count.  It is empty if there was no mark.  FILE.modes has a line for
+ * each pair of marks, in their order: instructions in user mode, in the kernel's.
  *
  * It counts blocks instead of instructions, which is several times as fast; if an instruction
  * faults, the rest of its block is counted twice.
@@ -34,8 +35,12 @@ struct count {
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
+/* The kernel's addresses: the upper half. */
+#define KERNEL_HALF	(UINT64_C(1) << 63)
+
 static struct block *blocks;
 static const char *out;
+static FILE *modes;
 
 /* -- Between marks -------------------------------------------------------------- */
 
@@ -48,11 +53,16 @@ static void begin(unsigned int vcpu, void *data)
 
 static void end(unsigned int vcpu, void *data)
 {
+	uint64_t user = 0, kernel = 0;
+
 	(void)vcpu, (void)data;
 	for (struct block *block = blocks; block; block = block->next) {
+		*(block->addresses[0] & KERNEL_HALF ? &kernel : &user) +=
+			block->executed * block->n;
 		block->counted += block->executed;
 		block->executed = 0;
 	}
+	fprintf(modes, "%" PRIu64 " %" PRIu64 "\n", user, kernel);
 }
 
 /* Which mark an instruction is; 0: none. */
@@ -161,7 +171,7 @@ static void write_counts(qemu_plugin_id_t id, void *data)
 			sum += counts[++i].count;
 		fprintf(file, "%" PRIx64 " %" PRIu64 "\n", counts[i].address, sum);
 	}
-	if (!file || fclose(file))
+	if (!file || fclose(file) || fclose(modes))
 		fprintf(stderr, "counter: %s cannot be written\n", out);
 	free(counts);
 }
@@ -169,12 +179,20 @@ static void write_counts(qemu_plugin_id_t id, void *data)
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
 					   int argc, char **argv)
 {
+	char name[4096];
+
 	(void)info;
 	if (argc != 1 || strncmp(argv[0], "out=", strlen("out="))) {
 		fprintf(stderr, "usage: -plugin counter.so,out=FILE\n");
 		return -1;
 	}
 	out = strdup(argv[0] + strlen("out="));
+	snprintf(name, sizeof(name), "%s.modes", out);
+	modes = fopen(name, "w");
+	if (!modes) {
+		perror(name);
+		return -1;
+	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
 	qemu_plugin_register_atexit_cb(id, write_counts, NULL);
 	return 0;
