@@ -49,6 +49,18 @@ def test_commands_exist(command: str) -> None:
         assert help_text.stdout.startswith(f"Usage: syscript {name}"), rest
 
 
+# Why a row has no command.
+REASON = re.compile(r"\| (not built: |not for confinement: )")
+
+
+def test_each_row_has_a_command_or_a_reason() -> None:
+    # Rows of related work name pages.
+    four = [row for row in ROWS if row.count("|") == 5]
+    assert len(four) > 45
+    for row in four:
+        assert re.search(r"`[^`]+` \|$", row) or REASON.search(row), row
+
+
 def test_the_table_is_read() -> None:
     assert len(ROWS) > 45
     assert len(COMMANDS) > 20
