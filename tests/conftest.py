@@ -155,6 +155,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.getreports("rerun"):
         terminalreporter.section(f"repeated: {report.nodeid}")
         terminalreporter.line(report.longreprtext)
+        # Tests print there what the kernel has counted, such as probes missed.
+        terminalreporter.line(report.capstdout)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
