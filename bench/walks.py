@@ -14,6 +14,7 @@ a patch would change by itself, in all variants.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -143,11 +144,24 @@ def account(user: str | None) -> dict[str, Any]:
     return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": groups}
 
 
+@functools.cache
+def library() -> tempfile.TemporaryDirectory[str]:
+    """A copy of the library that belongs to root.
+
+    Patched programs load none of another user's, and the tree may be anyone's.
+    """
+    place = tempfile.TemporaryDirectory(prefix="library-")
+    Path(place.name).chmod(0o755)
+    copy = shutil.copy(results.ROOT / "build" / "libsyscript.so.0", place.name)
+    Path(copy).chmod(0o644)
+    return place
+
+
 def run_program(
     program: Path, case: Case, given: str = "", user: str | None = None
 ) -> dict[str, float]:
     """The cost of a process and its children, in us or in thousands of instructions."""
-    environment = {"LD_LIBRARY_PATH": str(results.ROOT / "build"), "LC_ALL": "C"}
+    environment = {"LD_LIBRARY_PATH": library().name, "LC_ALL": "C"}
     environment |= {"CCACHE_DIR": str(Path("ccache").absolute())}
     environment |= {name: os.environ[name] for name in PASSED if name in os.environ}
     # The clock of an icount guest is years behind the headers' times: ccache would distrust the
