@@ -6,8 +6,8 @@
  * usage: files ROUNDS DIRECTORY... [PROBE]
  *
  * Creates its files in each DIRECTORY, which is empty at first, unless they exist. Writes JSON: for
- * each, in each round every probe once, in ns of elapsed and of CPU time, and how often it ran. With FILES_ONLY=script in
- * the environment, only the library's probes run.
+ * each DIRECTORY, in each round, every probe's ns of elapsed and of CPU time for one run, and its
+ * number of runs. With FILES_ONLY=script in the environment, only the library's probes run.
  *
  * With the start of probes' names it runs only those, each between marks of vm/profile.
  */
@@ -424,16 +424,21 @@ static int is_script(const struct probe *probe)
 	return strstr(probe->name, " script") || probe->run == walk_again;
 }
 
+static int begins(const struct probe *probe, const char *text)
+{
+	return !strncmp(probe->name, text, strlen(text));
+}
+
 static int left_out(const struct probe *probe)
 {
 	return (probe->run == read_uring && no_uring) || (only_script && !is_script(probe)) ||
-	       (only && strncmp(probe->name, only, strlen(only)));
+	       (only && !begins(probe, only));
 }
 
 static int starts_a_name(const char *text)
 {
 	for (size_t i = 0; i < PROBES; i++)
-		if (!strncmp(probes[i].name, text, strlen(text)))
+		if (begins(&probes[i], text))
 			return 1;
 	return 0;
 }
