@@ -58,7 +58,10 @@ class Step(NamedTuple):
 FIRST_SCRIPT = Step(
     "first script", "make cli && build/syscript run scripts/hello.lua 20 22", r"^42\s*$"
 )
-DEMO = Step("make demo", "make demo", r"^frames, confined .* 0\.\d", 4)
+# The clone belongs to an ordinary user, and patched programs load no library of another's: du must
+# gain there, too.
+DEMO_GAINS = r"^frames, confined .* 0\.\d[\s\S]*^du -s, reading ahead +[\d,]+ +0\.[0-7]"
+DEMO = Step("make demo", "make demo", DEMO_GAINS, 4)
 TUTORIAL = Step(
     "tutorial", "bash -euo pipefail ../tutorial.sh", r"^The scripts save \d+ % of the", 0, 15
 )
