@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "measure.h"
@@ -61,6 +62,8 @@ void wires_init(void)
 	nets[WIRES_NEAR] = open_net(getpid());
 	far_pid = fork();
 	if (!far_pid) {
+		/* Also when the bench dies: it would hold the pipe of a reader. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (unshare(CLONE_NEWNET) || write(ready[1], "+", 1) != 1)
 			_exit(1);
 		pause();

@@ -9,6 +9,7 @@ shortest of several are compared, and what is held is less than what is counted.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,3 +28,17 @@ def test_frames() -> None:
     with everyone_parts.confined_alone():
         found = everyone_parts.served(ROUNDS, {"device": ["frames"]})
     assert min(found["frames_device"]) < 0.75, found
+
+
+def test_a_bench_that_dies_leaves_no_process() -> None:
+    """One that is left would hold the pipe, and the reader would wait for ever."""
+    done = subprocess.run(
+        [*everyone_parts.IN_NAMESPACES, "build/bench/frames", "1", "1", "veth", "none"],
+        cwd=everyone_parts.results.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "frames: no none over veth\n"
