@@ -28,7 +28,7 @@ static int fake_init(struct cpufreq_policy *policy)
 
 static int fake_target(struct cpufreq_policy *policy, unsigned int index)
 {
-	frequency[policy->cpu] = table[index].frequency;
+	frequency[policy->cpu] = policy->cur = table[index].frequency;
 	return 0;
 }
 
@@ -39,8 +39,11 @@ static unsigned int fake_get(unsigned int cpu)
 
 static struct cpufreq_driver driver = {
 	.name = "fakefreq",
-	/* Loops and the TSC run at constant speed. */
-	.flags = CPUFREQ_CONST_LOOPS,
+	/*
+	 * It tells nobody of changes: the emulated TSC does not claim to be constant, and a kernel of
+	 * several CPUs would distrust it, which makes the clocks of CPUs part by minutes.
+	 */
+	.flags = CPUFREQ_ASYNC_NOTIFICATION,
 	.verify = cpufreq_generic_frequency_table_verify,
 	.init = fake_init,
 	.target_index = fake_target,

@@ -18,6 +18,7 @@ from runner import COMMAND, SLOWDOWN
 
 MODULE = Path(os.environ.get("SYSCRIPT_MODULE", "")).parent / "fakefreq" / "fakefreq.ko"
 POLICY = Path("/sys/devices/system/cpu/cpufreq/policy0")
+CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 TEMPERATURE = Path("/sys/module/fakefreq/parameters/temperature")
 THROTTLE_LUA = str(p.ROOT / "examples" / "cpufreq" / "throttle.lua")
 SLOW, MIDDLE, FAST = 800000, 1600000, 2400000
@@ -31,6 +32,7 @@ def govern(by: str) -> None:
 
 @pytest.fixture(autouse=True)
 def governed() -> Iterator[None]:
+    clock = CLOCK.read_text()
     subprocess.run(["insmod", MODULE], check=True)
     TEMPERATURE.write_text("40000")
     govern("syscript")
@@ -43,6 +45,8 @@ def governed() -> Iterator[None]:
         p.unload(program.name)
     govern("performance")
     subprocess.run(["rmmod", "fakefreq"], check=True)
+    # Later tests rely on it: traces and time limits, for example.
+    assert CLOCK.read_text() == clock
 
 
 def frequency() -> int:
