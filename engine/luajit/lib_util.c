@@ -21,6 +21,7 @@
 #include "lj_tab.h"
 #include "lj_lib.h"
 
+#include "bytes.h"
 #include "lib.h"
 #include "lib_ircall.h"
 
@@ -548,6 +549,107 @@ LJLIB_CF(util_compare)
     n -= some;
   }
   lua_pushnumber(L, cmp < 0 ? -1 : cmp > 0);
+  return 1;
+}
+
+/* Copies to @buf the bytes to look at next: those of @n before the end of a chunk of memory. */
+static MSize nextpiece(lua_State *L, char *buf, unsigned long addr, long n)
+{
+  long left = CHUNK - (long)(addr & (CHUNK - 1));
+  MSize some = (MSize)(n < left ? n : left);
+  lj_safepoint(L);
+  if (usermem_copy_in(G2RUN(G(L)), buf, addr, some))
+    vm_badaddr(L, addr);
+  return some;
+}
+
+/* The set in argument @narg: a string of its members, or a number, which is its only one. */
+static void checkset(lua_State *L, int narg, struct bytes_set *set)
+{
+  if (L->base + narg - 1 < L->top && tvisnumber(L->base + narg - 1)) {
+    char byte = (char)vm_checkrange(L, narg, 0, 255);
+    bytes_set(set, &byte, 1);
+  } else {
+    GCstr *s = lj_lib_checkstr(L, narg);
+    if (s->len > BYTES_SET_MOST)
+      luaL_argerror(L, narg, "more than 256 bytes");
+    bytes_set(set, strdata(s), s->len);
+  }
+}
+
+/* util.find(addr, n, set) -> offset of the first byte in the set, or nil */
+LJLIB_CF(util_find)
+{
+  unsigned long addr = checkaddr(L, 1);
+  long i, n = vm_checkrange(L, 2, 0, VM_INT_MAX);
+  struct bytes_set set;
+  MSize some, found;
+  char buf[CHUNK];
+  checkset(L, 3, &set);
+  for (i = 0; i < n; i += some) {
+    some = nextpiece(L, buf, addr + (unsigned long)i, n - i);
+    found = (MSize)bytes_find(&set, buf, some);
+    if (found < some) {
+      lua_pushnumber(L, (lua_Number)(i + found));
+      return 1;
+    }
+  }
+  lua_pushnil(L);
+  return 1;
+}
+
+/* util.number(addr, n) -> decimal integer, and the bytes that it takes; or nil */
+LJLIB_CF(util_number)
+{
+  unsigned long addr = checkaddr(L, 1);
+  long i, n = vm_checkrange(L, 2, 0, VM_INT_MAX);
+  struct bytes_number number;
+  char buf[CHUNK];
+  MSize some;
+  memset(&number, 0, sizeof(number));
+  for (i = 0; i < n; i += some) {
+    some = nextpiece(L, buf, addr + (unsigned long)i, n - i);
+    if (!bytes_number(&number, buf, some))
+      break;
+  }
+  if (!bytes_is_number(&number)) {
+    lua_pushnil(L);
+    return 1;
+  }
+  lua_pushnumber(L, (lua_Number)bytes_number_value(&number));
+  lua_pushnumber(L, (lua_Number)number.n);
+  return 2;
+}
+
+/* Made when a script first asks for a checksum; in its memory from then on. */
+static const struct bytes_crc *crctables(lua_State *L)
+{
+  struct vm *vm = G2VM(G(L));
+  if (!vm->crc) {
+    struct bytes_crc *made = lj_mem_newt(L, sizeof(*made), struct bytes_crc);
+    bytes_crc_init(made);
+    vm->crc = made;
+  }
+  return vm->crc;
+}
+
+/* util.crc32(addr, n [, crc]) -> the checksum, which goes on from an earlier one */
+LJLIB_CF(util_crc32)
+{
+  unsigned long addr = checkaddr(L, 1);
+  long n = vm_checkrange(L, 2, 0, VM_INT_MAX);
+  unsigned int crc = 0;
+  const struct bytes_crc *tables;
+  char buf[CHUNK];
+  MSize some;
+  if (L->base+2 < L->top && !tvisnil(L->base+2))
+    crc = (unsigned int)vm_checkrange(L, 3, 0, 0xffffffffL);
+  tables = crctables(L);
+  for (; n > 0; n -= some, addr += some) {
+    some = nextpiece(L, buf, addr, n);
+    crc = bytes_crc32(tables, crc, buf, some);
+  }
+  lua_pushnumber(L, crc);
   return 1;
 }
 

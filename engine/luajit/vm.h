@@ -58,6 +58,7 @@ struct vm {
 	 */
 	unsigned int hash_key;		/* added to addresses before they are hashed */
 	unsigned long prng_key;		/* seeds LuaJIT's random choices */
+	struct bytes_crc *crc;		/* tables of util.crc32(), or NULL */
 #ifdef SYSCRIPT_FUZZ
 	unsigned long fail;		/* the allocation that is to fail, or 0 */
 #endif

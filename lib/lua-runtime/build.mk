@@ -6,7 +6,7 @@ LUA_RUNTIME := $(BUILD)/lua-runtime
 export SYSCRIPT_LUA_IMAGE ?= $(abspath $(LUA_RUNTIME))/lua.image
 LUA_RUNTIME_PATCHES := $(sort $(wildcard lib/lua-runtime/patches/*.patch))
 LUA_RUNTIME_SRC := lib/lua-runtime/build.mk $(wildcard lib/lua-runtime/*.[ch] lib/lua-runtime/*/*.[ch]) engine/luajit/util_parts.h include/uapi/syscript_image.h \
-	include/uapi/syscript_image_batch.h core/fs/columns.h core/net/accept.h core/net/mmsg.h core/net/frame.c \
+	include/uapi/syscript_image_batch.h core/fs/columns.h core/bytes.h core/net/accept.h core/net/mmsg.h core/net/frame.c \
 	core/net/frame.h core/net/frames.h core/net/frames_text.h \
 	core/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h core/syscalls.def core/syscalls_nr.h
 SOFTFLOAT := $(VENDOR)/softfloat-sys/berkeley-softfloat-3/source

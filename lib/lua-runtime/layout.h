@@ -133,14 +133,15 @@ enum {
 	X(newtable) X(arith) X(len) X(concat) X(compare) X(tforloop) X(setlist) X(close) \
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
-	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view)
+	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view) \
+	X(find_byte) X(read_number)
 
 /* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \
 	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall) \
 	X(str_byte) X(str_sub) X(str_match) X(str_find) X(gmatch_aux) X(gmatch) X(luaB_tonumber) \
 	X(tconcat) X(luaB_tostring) X(str_lower) X(str_upper) X(util_str_in) X(util_str_out) \
-	X(str_format) X(str_gsub) X(str_char) X(tinsert) X(math_floor) \
+	X(util_find) X(util_number) X(str_format) X(str_gsub) X(str_char) X(tinsert) X(math_floor) \
 	X(bit_tobit) X(bit_bnot) X(bit_band) X(bit_bor) X(bit_bxor) \
 	X(bit_lshift) X(bit_rshift) X(bit_arshift) \
 	X(frame_len) X(frame_u1) X(frame_u2) X(frame_u4) X(frame_udp_of) X(frame_ports_of)

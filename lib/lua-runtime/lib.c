@@ -4,6 +4,7 @@
  * interface as for LuaJIT (engine/luajit/lib_*.c).
  */
 #include "layout.h"
+#include "../../core/bytes.h"
 
 #define ARRAY_SIZE(a)	((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -598,6 +599,124 @@ static int util_buffer(lua_State *L)
 	return 1;
 }
 
+/*
+ * How many of @n bytes to look at next: all that are in the arena, else those of a page, so that
+ * memory after the result need not be readable.
+ */
+static long next_piece(unsigned long address, long n)
+{
+	long left = PIECE - (long)(address & (PIECE - 1));
+
+	return n < left || runtime_in_arena(address, n) ? n : left;
+}
+
+/* Of memory that is looked at in pieces: there is no need for a bound. */
+static long check_length(lua_State *L, int i)
+{
+	long n = check_long(L, i);
+
+	luaL_argcheck(L, n >= 0, i, "number out of range");
+	return n;
+}
+
+/* The set in argument @i: a string of its members, or a number, which is its only one. */
+static void check_set(lua_State *L, int i, struct bytes_set *set)
+{
+	char byte;
+	size_t n = 1;
+	const char *members = &byte;
+
+	if (lua_type(L, i) == LUA_TNUMBER) {
+		long v = check_long(L, i);
+
+		luaL_argcheck(L, v >= 0 && v <= 255, i, "number out of range");
+		byte = (char)v;
+	} else {
+		members = luaL_checklstring(L, i, &n);
+	}
+	luaL_argcheck(L, n <= BYTES_SET_MOST, i, "more than 256 bytes");
+	bytes_set(set, members, n);
+}
+
+/* util.find(addr, n, set) -> offset of the first byte in the set, or nil */
+static int util_find(lua_State *L)
+{
+	unsigned long address = check_long(L, 1);
+	long n = check_length(L, 2), i, some, found;
+	struct bytes_set set;
+	char room[PIECE];
+
+	check_set(L, 3, &set);
+	for (i = 0; i < n; i += some) {
+		luai_threadyield(L);
+		some = next_piece(address + i, n - i);
+		found = bytes_find(&set, memory_piece(L, address + i, room, some), some);
+		if (found == some)
+			continue;
+		lua_pushinteger(L, i + found);
+		return 1;
+	}
+	lua_pushnil(L);
+	return 1;
+}
+
+/* util.number(addr, n) -> decimal integer, and the bytes that it takes; or nil */
+static int util_number(lua_State *L)
+{
+	unsigned long address = check_long(L, 1);
+	long n = check_length(L, 2), i, some;
+	struct bytes_number number = { 0 };
+	char room[PIECE];
+
+	for (i = 0; i < n; i += some) {
+		luai_threadyield(L);
+		some = next_piece(address + i, n - i);
+		if (!bytes_number(&number, memory_piece(L, address + i, room, some), some))
+			break;
+	}
+	if (!bytes_is_number(&number)) {
+		lua_pushnil(L);
+		return 1;
+	}
+	push_long(L, bytes_number_value(&number));
+	lua_pushinteger(L, number.n);
+	return 2;
+}
+
+/* Made when a script first asks for a checksum; in its memory from then on. */
+static const struct bytes_crc *crc_tables(lua_State *L)
+{
+	static struct bytes_crc *tables;
+	struct bytes_crc *made = tables;
+
+	if (made)
+		return made;
+	made = (struct bytes_crc *)small_buffer(L, sizeof(*made));
+	bytes_crc_init(made);
+	tables = made;
+	return made;
+}
+
+/* util.crc32(addr, n [, crc]) -> the checksum, which goes on from an earlier one */
+static int util_crc32(lua_State *L)
+{
+	unsigned long address = check_long(L, 1);
+	long n = check_length(L, 2), crc = opt_long(L, 3, 0), some;
+	const struct bytes_crc *tables;
+	char room[PIECE];
+
+	luaL_argcheck(L, crc == (unsigned int)crc, 3, "number out of range");
+	tables = crc_tables(L);
+	for (; n; n -= some, address += some) {
+		luai_threadyield(L);
+		some = next_piece(address, n);
+		crc = bytes_crc32(tables, (unsigned int)crc, memory_piece(L, address, room, some),
+				  some);
+	}
+	lua_pushinteger(L, crc);
+	return 1;
+}
+
 /* util.pending() -> does a signal wait for the end of this call? */
 static int util_pending(lua_State *L)
 {
@@ -754,7 +873,8 @@ static const luaL_Reg util_functions[] = {
 	{ "peek", util_peek }, { "poke", util_poke }, { "copyin", util_copyin },
 	{ "copyout", util_copyout }, { "str_in", util_str_in }, { "str_out", util_str_out },
 	{ "fill", util_fill }, { "compare", util_compare }, { "buffer", util_buffer },
-	{ "pending", util_pending },
+	{ "pending", util_pending }, { "find", util_find }, { "number", util_number },
+	{ "crc32", util_crc32 },
 	{ NULL, NULL },
 };
 

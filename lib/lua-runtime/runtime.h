@@ -37,7 +37,7 @@ struct runtime_excluded {
 };
 
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	11
+#define RUNTIME_VERSION	12
 
 /**
  * struct runtime_io - one call of run(); in the arena

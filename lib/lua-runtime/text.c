@@ -411,6 +411,55 @@ static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
 	return 1;
 }
 
+/* util.find() in the arena, for a string of members or one byte; otherwise returns 0. */
+static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, unsigned long n)
+{
+	struct bytes_set set;
+	unsigned long found;
+	char byte;
+
+	(void)L;
+	if (!runtime_in_arena(address, n))
+		return 0;
+	if (ttisstring(ra + 3) && tsvalue(ra + 3)->len <= BYTES_SET_MOST) {
+		bytes_set(&set, svalue(ra + 3), tsvalue(ra + 3)->len);
+	} else {
+		if (!ttisnumber(ra + 3) || (unsigned long)nvalue(ra + 3) > 255)
+			return 0;
+		byte = (char)nvalue(ra + 3);
+		bytes_set(&set, &byte, 1);
+	}
+	found = bytes_find(&set, (const char *)address, n);
+	if (found == n)
+		setnilvalue(ra);
+	else
+		setnvalue(ra, found);
+	return 1;
+}
+
+/* util.number() in the arena; returns 0 for memory outside, and large numbers. */
+static long compiled_read_number(lua_State *L, StkId ra, unsigned long address, unsigned long n,
+				 unsigned long wanted)
+{
+	struct bytes_number number = { 0 };
+
+	(void)L;
+	if (!runtime_in_arena(address, n))
+		return 0;
+	bytes_number(&number, (const char *)address, n);
+	if (number.value >> (INTEGER_BITS - 1))
+		return 0;
+	if (!bytes_is_number(&number)) {
+		put_nil(ra, wanted);
+		return 1;
+	}
+	setnvalue(ra, bytes_number_value(&number));
+	if (wanted > 1)
+		setnvalue(ra + 1, number.n);
+	put_nils(ra, 2, wanted);
+	return 1;
+}
+
 /*
  * table.concat() with @nargs arguments, of strings in the table's array; returns 0 for longer or
  * other ones.

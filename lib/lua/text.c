@@ -277,11 +277,17 @@ static void compile_counted(struct compiler *c, u32 i, u32 helper, u32 slow)
 	compile_by_helper(c, i, helper, slow);
 }
 
-static void compile_str_in(struct compiler *c, u32 i, u32 slow)
+/* r3 and r4 = the address and the length that a function of util has as first arguments. */
+static void load_range(struct compiler *c, u32 i, u32 slow)
 {
 	load_integer(c, 3, a_of(i) + 1, slow);
 	load_integer(c, 4, a_of(i) + 2, slow);
 	emit_branch_imm(c->e, INSN_JSLT, 4, 0, slow);
+}
+
+static void compile_str_in(struct compiler *c, u32 i, u32 slow)
+{
+	load_range(c, i, slow);
 	compile_by_helper(c, i, HELPER_str_in, slow);
 }
 
@@ -289,6 +295,20 @@ static void compile_str_out(struct compiler *c, u32 i, u32 slow)
 {
 	load_integer(c, 3, a_of(i) + 2, slow);
 	compile_by_helper(c, i, HELPER_str_out, slow);
+}
+
+static void compile_number(struct compiler *c, u32 i, u32 slow)
+{
+	load_range(c, i, slow);
+	emit_constant(c->e, 5, c_of(i) - 1);
+	call_text_helper(c, HELPER_read_number);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+}
+
+static void compile_find_byte(struct compiler *c, u32 i, u32 slow)
+{
+	load_range(c, i, slow);
+	compile_by_helper(c, i, HELPER_find_byte, slow);
 }
 
 /* -- Selection --------------------------------------------------------------------------------- */
@@ -341,8 +361,10 @@ static bool has_arguments(const struct compiler *c, int intrinsic)
 		return n == 1;
 	case INTRINSIC_tconcat:
 		return n >= 1 && n <= 4;
-	case INTRINSIC_util_str_in: case INTRINSIC_util_str_out:
+	case INTRINSIC_util_str_in: case INTRINSIC_util_str_out: case INTRINSIC_util_number:
 		return n == 2;
+	case INTRINSIC_util_find:
+		return n == 3;
 	default:
 		return helper_of(intrinsic) >= 0 && b <= 2 && n;
 	}
@@ -374,7 +396,7 @@ bool is_text_intrinsic(const struct compiler *c, int intrinsic)
 	/* All results are wanted: the frame must have room for them. */
 	if (intrinsic == INTRINSIC_str_byte)
 		return b_of(i) == 4 ? c_of(i) > 1 && wanted < 32 : c_of(i) <= 2;
-	if (intrinsic == INTRINSIC_str_find && b_of(i) == 5)
+	if (intrinsic == INTRINSIC_util_number || (intrinsic == INTRINSIC_str_find && b_of(i) == 5))
 		return c_of(i) && wanted && wanted < 32;
 	if (!c_of(i))
 		return a_of(i) + results_of(c, intrinsic) <= c->p->nregs;
@@ -431,6 +453,10 @@ static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 		return compile_str_in(c, i, slow);
 	case INTRINSIC_util_str_out:
 		return compile_str_out(c, i, slow);
+	case INTRINSIC_util_find:
+		return compile_find_byte(c, i, slow);
+	case INTRINSIC_util_number:
+		return compile_number(c, i, slow);
 	default:
 		check_argument(c, i, slow);
 		return compile_counted(c, b_of(i) ? i : i | 2U << 23, helper_of(intrinsic), slow);
@@ -465,7 +491,7 @@ bool compile_text_tail(struct compiler *c, int intrinsic, u32 back)
 	u32 i = insn_at(c), n, slow;
 
 	if (intrinsic == INTRINSIC_str_byte || intrinsic == INTRINSIC_tinsert ||
-	    !has_arguments(c, intrinsic))
+	    intrinsic == INTRINSIC_util_number || !has_arguments(c, intrinsic))
 		return false;
 	n = results_of(c, intrinsic);
 	if (!can_return(c, n) || a_of(i) + n > c->p->nregs)

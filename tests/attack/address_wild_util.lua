@@ -23,6 +23,9 @@ function run()
 			assert(not pcall(util.str_out, ("x"):rep(len), a), a)
 			assert(not pcall(util.fill, a, 0, len), a)
 			assert(not pcall(util.compare, a, util.buffer(16), len), a)
+			assert(not pcall(util.find, a, len, "x"), a)
+			assert(not pcall(util.number, a, len), a)
+			assert(not pcall(util.crc32, a, len), a)
 		end
 		n = n + 1
 	end

@@ -5,7 +5,7 @@
 local nan, half, huge = tonumber("nan"), tonumber("0.5"), tonumber("1e300")
 function run()
 	for _, f in ipairs { util.peek, util.poke, util.copyin, util.copyout, util.str_in, util.str_out, util.fill,
-		util.compare, util.buffer } do
+		util.compare, util.find, util.number, util.crc32, util.buffer } do
 		assert(not pcall(f))
 		assert(not pcall(f, nil, nil, nil, nil))
 		assert(not pcall(f, {}, {}, {}, {}))
