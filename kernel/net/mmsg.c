@@ -168,17 +168,24 @@ static int recv_one(struct socket *sock, struct mmsghdr __user *hdr, struct mmsg
 	return put_received(hdr, slot, &msg, len);
 }
 
-/* Receives message @i of @batch; @flags becomes the flags for the messages after it. */
-static int recv_next(struct socket *sock, const struct batch *batch, unsigned int i,
-		     unsigned int *flags)
+/* Not inline: a kernel that clears the stack would clear the slot for imported messages, too. */
+static noinline int recv_by_header(struct socket *sock, struct mmsghdr __user *hdr, bool first,
+				   unsigned int *flags)
 {
-	struct mmsghdr __user *hdrs = (struct mmsghdr __user *)batch->call.addr;
 	struct mmsg_slot slot;
 
-	if (!batch->regs)
-		return recv_one(sock, hdrs + i, &batch->call.mmsg->slot[i], !i, flags);
-	return mmsg_import_slot(&slot, hdrs + i) ?:
-	       recv_one(sock, hdrs + i, &slot, !i, flags);
+	return mmsg_import_slot(&slot, hdr) ?: recv_one(sock, hdr, &slot, first, flags);
+}
+
+/* Receives message @i of @batch; @flags becomes the flags for the messages after it. */
+static __always_inline int recv_next(struct socket *sock, const struct batch *batch,
+				     unsigned int i, unsigned int *flags)
+{
+	struct mmsghdr __user *hdr = (struct mmsghdr __user *)batch->call.addr + i;
+
+	if (batch->regs)
+		return recv_by_header(sock, hdr, !i, flags);
+	return recv_one(sock, hdr, &batch->call.mmsg->slot[i], !i, flags);
 }
 
 static long recv_batch(struct socket *sock, const struct batch *batch)
