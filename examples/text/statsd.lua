@@ -14,9 +14,11 @@
 
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local poll, write, recv = syscall.poll, syscall.write, net.recv
-local str_in, peek, poke, match = util.str_in, util.peek, util.poke, string.match
+local find, number, str_in = util.find, util.number, util.str_in
+local peek, poke, match = util.peek, util.poke, string.match
 
 local BATCH, SIZE = 16, 2048
+local COLON, COUNT = (":"):byte(), 0x637c                -- "|c" as a "u2"
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
@@ -46,15 +48,23 @@ local function take_line(text, at)
   return match(text, "^[^\n]*\n?()", after)
 end
 
--- Usually a datagram is one count.
-local function take(text)
-  local name, value = match(text, "^([^:\n]+):(%d+)|c\n?$")
-  if name then
-    counts[name] = (counts[name] or 0) + tonumber(value)
-    return
-  end
+local function take_lines(text)
   local at = 1
   while at <= #text do at = take_line(text, at) end
+end
+
+-- Takes a datagram of n bytes: usually one count, of which only the name becomes a string.
+local function take(at, n)
+  local colon = find(at, n, ":\n")
+  if colon and colon > 0 and peek(at + colon, "u1") == COLON then
+    local value, len = number(at + colon + 1, n - colon - 1)
+    if value and value >= 0 and n - colon - len == 3 and peek(at + n - 2, "u2") == COUNT then
+      local name = str_in(at, colon)
+      counts[name] = (counts[name] or 0) + value
+      return
+    end
+  end
+  take_lines(str_in(at, n))
 end
 
 local function flush(out)
@@ -86,7 +96,7 @@ function run(sock, max, ms, out)
     got = receive(sock, math.min(max - taken, BATCH), taken == 0 and ms or 0)
     if got <= 0 then break end
     for i = 1, got do
-      take(str_in(data[i], peek(lens + (i - 1) * MSG)))
+      take(data[i], peek(lens + (i - 1) * MSG))
     end
     taken = taken + got
   end

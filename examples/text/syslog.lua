@@ -15,10 +15,13 @@
 
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local poll, write, recv = syscall.poll, syscall.write, net.recv
-local str_in, peek, poke, match = util.str_in, util.peek, util.poke, string.match
+local find, number, str_in = util.find, util.number, util.str_in
+local peek, poke, match = util.peek, util.poke, string.match
 
 local BATCH, SIZE = 16, 2048
 local LEAST_OF_NO_ERROR = 4      -- severities below: emerg, alert, crit, err
+local BLANK, COLON, LESS, GREATER = (" :<>"):byte(1, 4)
+local TIME = #"Oct 11 22:14:15 "
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
@@ -33,14 +36,43 @@ local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
 local messages, errors, malformed = {}, {}, 0
 
-local function take(text)
-  local priority, from = match(text, "^<(%d+)>%a+ +%d+ %d+:%d+:%d+ (%S+ [^%[: ]+)")
-  if not from then
-    malformed = malformed + 1
-    return
-  end
+local function count(from, priority)
   messages[from] = (messages[from] or 0) + 1
-  if tonumber(priority) % 8 < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
+  if priority % 8 < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
+end
+
+-- A message whose parts are wider or narrower than usual.
+local function take_text(text)
+  local priority, from = match(text, "^<(%d+)>%a+ +%d+ %d+:%d+:%d+ (%S+ [^%[: ]+)")
+  if from then count(from, tonumber(priority)) else malformed = malformed + 1 end
+end
+
+-- Is there a time at the address, such as "Oct 11 22:14:15 "?
+local function is_time(at)
+  return peek(at + 3, "u1") == BLANK and peek(at + 6, "u1") == BLANK and
+         peek(at + 9, "u1") == COLON and peek(at + 12, "u1") == COLON and
+         peek(at + 15, "u1") == BLANK
+end
+
+-- The priority of a message, and the offset of its host; nil if it is not as usual.
+local function head(at, n)
+  if n <= TIME + 4 or peek(at, "u1") ~= LESS then return nil end
+  local priority, len = number(at + 1, n - 1)
+  if not priority or priority < 0 or len + 2 + TIME >= n then return nil end
+  if peek(at + len + 1, "u1") ~= GREATER or not is_time(at + len + 2) then return nil end
+  return priority, len + 2 + TIME
+end
+
+-- Takes a message of n bytes, of which only host and program become a string.
+local function take(at, n)
+  local priority, from = head(at, n)
+  local host = from and find(at + from, n - from, " ")
+  if host and host > 0 then
+    local program = from + host + 1
+    local stop = program + (find(at + program, n - program, "[: ") or n - program)
+    if stop > program then return count(str_in(at + from, stop - from), priority) end
+  end
+  take_text(str_in(at, n))
 end
 
 local function flush(out)
@@ -70,7 +102,7 @@ function run(sock, max, ms, out)
     got = receive(sock, math.min(max - taken, BATCH), taken == 0 and ms or 0)
     if got <= 0 then break end
     for i = 1, got do
-      take(str_in(data[i], peek(lens + (i - 1) * MSG)))
+      take(data[i], peek(lens + (i - 1) * MSG))
     end
     taken = taken + got
   end
