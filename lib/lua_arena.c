@@ -69,7 +69,7 @@ static int share_arena(struct vm *vm)
 		(vm->backend == SYSCRIPT_BACKEND_AUTO && compound_engine_is_there());
 
 	if (kernel)
-		arena_mark(vm->arena);
+		arena_mark(vm->arena, vm->shift);
 	vm->module = kernel && !device_map_arena(vm->arena, 1UL << vm->shift);
 	return vm->module || !kernel ? 0 : arena_map_again(vm->arena, vm->shift);
 }

@@ -198,8 +198,11 @@ static uint32_t mark_of(const void *arena)
 	return (uintptr_t)arena >> 12 | 1;
 }
 
-void arena_mark(void *arena)
+void arena_mark(void *arena, unsigned int shift)
 {
+	/* The mark must not take a huge page, which is zeroed as a whole. */
+	if (shift >= HUGE_SHIFT)
+		madvise(arena, 1UL << shift, MADV_NOHUGEPAGE);
 	*(uint32_t *)arena = mark_of(arena);
 }
 

@@ -19,7 +19,7 @@ void arena_unmap(void *arena, unsigned int shift);
  * Returns 0; or -ENOMEM with the arena gone, if another thread has mapped memory there.
  * arena_mark() is called before that mmap(2).
  */
-void arena_mark(void *arena);
+void arena_mark(void *arena, unsigned int shift);
 int arena_map_again(void *arena, unsigned int shift);
 
 /*
