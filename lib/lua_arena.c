@@ -170,6 +170,40 @@ static int own_arena(struct vm *vm)
 	return 0;
 }
 
+/*
+ * As an earlier script of the same text, whose image is complete. False: there is none, or no
+ * memory.
+ */
+static bool place_kept(struct vm *vm)
+{
+	const struct lua_kept_key key = lua_vm_key(vm);
+	struct lua_kept *kept = vm->anew ? NULL : lua_kept_get(&key, vm->arena);
+
+	if (!kept)
+		return false;
+	if (!lua_kept_copy(kept, vm->arena)) {
+		lua_kept_put(kept);
+		return false;
+	}
+	vm->kept = kept;
+	vm->image = lua_kept_image(kept, &vm->image_len, &vm->origins);
+	vm->is_loaded = true;
+	return true;
+}
+
+static int place_runtime(struct vm *vm, const struct cosy_file *file, char *data)
+{
+	vm->image = shared_image_extend(vm->base, &vm->image_len);
+	if (!vm->image)
+		return -ENOMEM;
+	if (shared_image_open(vm->base, vm->run->memory_limit, vm->arena))
+		return 0;
+	if (arena_populate(data, file->memory_size))
+		return -ENOMEM;
+	file_load_data(file, data);
+	return 0;
+}
+
 static int place_compound(struct vm *vm, const struct cosy_file *file)
 {
 	const struct image_header header = {
@@ -183,16 +217,9 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 	vm->at = data + file->memory_size;
 	take_memory(vm, -(unsigned long)vm->at & 15);
 	vm->base = shared_image_get(file, data - vm->arena, &header);
-	if (vm->base)
-		vm->image = shared_image_extend(vm->base, &vm->image_len);
-	if (!vm->image)
+	if (!vm->base)
 		return -ENOMEM;
-	if (shared_image_open(vm->base, vm->run->memory_limit, vm->arena))
-		return 0;
-	if (arena_populate(data, file->memory_size))
-		return -ENOMEM;
-	file_load_data(file, data);
-	return 0;
+	return place_kept(vm) ? 0 : place_runtime(vm, file, data);
 }
 
 /* Takes memory for the call without its output, the heap, the slots, and the script. */
@@ -217,8 +244,9 @@ static int take_call(struct vm *vm, size_t source_len)
 	return 0;
 }
 
-static int place_call(struct vm *vm, const struct engine_image *source)
+static int place_call(struct vm *vm)
 {
+	const struct engine_image *source = vm->source;
 	struct run *run = vm->run;
 	long large = run_scratch(run);
 	char name[SYSCRIPT_NAME_LEN + 1], *text;
@@ -229,7 +257,9 @@ static int place_call(struct vm *vm, const struct engine_image *source)
 	if (take_call(vm, source->len))
 		return -ENOMEM;
 	call = vm->call;
-	vm->image->stop = (char *)&call->stop - vm->arena;
+	/* The one of a kept script is at the same offset. */
+	if (!vm->kept)
+		vm->image->stop = (char *)&call->stop - vm->arena;
 	call->version = RUNTIME_VERSION;
 	call->size = sizeof(*call);
 	call->only = run->only;
@@ -254,17 +284,29 @@ static int place_call(struct vm *vm, const struct engine_image *source)
 	return 0;
 }
 
-static int place_all(struct vm *vm, const struct cosy_file *file,
-		     const struct engine_image *source)
+static int place_all(struct vm *vm, const struct cosy_file *file)
 {
 	vm->at = vm->arena + ARENA_START;
-	return place_compound(vm, file) ?: place_call(vm, source);
+	return place_compound(vm, file) ?: place_call(vm);
+}
+
+void lua_vm_drop_image(struct vm *vm)
+{
+	if (vm->kept) {
+		lua_kept_put(vm->kept);
+	} else {
+		free(vm->image);
+		free(vm->origins.at);
+	}
+	vm->kept = NULL;
+	vm->image = NULL;
+	vm->origins = (struct origins){ 0 };
+	vm->is_loaded = false;
 }
 
 static void displace_all(struct vm *vm)
 {
-	free(vm->image);
-	vm->image = NULL;
+	lua_vm_drop_image(vm);
 	if (vm->base)
 		shared_image_put(vm->base);
 	vm->base = NULL;
@@ -274,10 +316,9 @@ static void displace_all(struct vm *vm)
  * If the module has no memory for it, the script stays in this process, with the reason in its
  * error text.
  */
-int lua_vm_place(struct vm *vm, const struct cosy_file *file,
-		 const struct engine_image *source)
+int lua_vm_place(struct vm *vm, const struct cosy_file *file)
 {
-	int err = place_all(vm, file, source);
+	int err = place_all(vm, file);
 
 	if (err != -ENOMEM || !vm->module)
 		return err;
@@ -289,5 +330,5 @@ int lua_vm_place(struct vm *vm, const struct cosy_file *file,
 		return err;
 	displace_all(vm);
 	vm->backend = SYSCRIPT_BACKEND_USER;
-	return own_arena(vm) ?: place_all(vm, file, source);
+	return own_arena(vm) ?: place_all(vm, file);
 }

@@ -2,7 +2,7 @@
 /*
  * Lua's runtime as an engine of the user backend.  A script's top level first runs in the
  * interpreter. Then the functions that it has defined are compiled, and the script is loaded
- * again with them.
+ * again with them. The next script of the same text begins there (lua_kept.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,6 +36,18 @@ bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
 			    sizeof(runtime->exports));
 }
 
+/* Keeps the compiled script, which then shares its image with later ones of its text. */
+static void keep_script(struct vm *vm)
+{
+	const struct lua_kept_key key = lua_vm_key(vm);
+	struct lua_part parts[SNAPSHOT_PARTS];
+
+	lua_vm_used_parts(vm, parts);
+	vm->kept = lua_kept_add(&key, vm->arena, 1UL << vm->shift, parts,
+				READ_ONCE(vm->call->depends), vm->image, vm->image_len,
+				vm->origins);
+}
+
 /*
  * Compiles the script after its top level has run, when its functions and the values that they
  * use exist. After a failure the interpreter runs them.
@@ -59,6 +71,7 @@ static int compile_script(struct vm *vm)
 		runtime_attach(&runtime);
 		vm->origins = origins;
 		origins.at = NULL;
+		keep_script(vm);
 	}
 	free(origins.at);
 	runtime_free(&runtime);
@@ -74,8 +87,7 @@ static void lua_destroy(struct engine_vm *engine_vm)
 	compound_close(&vm->kernel);
 	if (vm->arena)
 		arena_unmap(vm->arena, vm->shift);
-	free(vm->image);
-	free(vm->origins.at);
+	lua_vm_drop_image(vm);
 	if (vm->base)
 		shared_image_put(vm->base);
 	free(vm);
@@ -118,20 +130,21 @@ static int load_script(struct vm *vm)
 	return err == -EPROTO || err == -ERANGE ? -ENOEXEC : err;
 }
 
-static int make_vm(struct vm *vm, const struct engine_image *source)
+static int make_vm(struct vm *vm)
 {
 	const struct cosy_file *file;
 	int err = lua_image(&file, vm->run->error, RUN_ERROR_LEN);
 
 	if (err)
 		return err == -ENOSYS && vm->another ? -EOPNOTSUPP : err;
-	err = lua_vm_make_arena(vm, file, source->len) ?: lua_vm_place(vm, file, source);
+	err = lua_vm_make_arena(vm, file, vm->source->len) ?: lua_vm_place(vm, file);
 	if (err)
 		return err;
-	return lua_vm_load(vm) ?: load_script(vm);
+	return vm->kept ? lua_vm_load_kept(vm) : lua_vm_load(vm) ?: load_script(vm);
 }
 
-static int lua_create(struct run *run, const struct engine_image *source)
+/* On failure *is_kept says whether an earlier script was the beginning. */
+static int create(struct run *run, const struct engine_image *source, bool anew, bool *is_kept)
 {
 	struct vm *vm;
 	int err;
@@ -140,14 +153,29 @@ static int lua_create(struct run *run, const struct engine_image *source)
 	if (!vm)
 		return -ENOMEM;
 	vm->run = run;
+	vm->anew = anew || run->flags & SYSCRIPT_CHECK || !compiles();
+	vm->source = source;
 	vm->another = source->format == LUA_HOST_OR_ANOTHER;
 	vm->backend = vm->another ? SYSCRIPT_BACKEND_AUTO : source->format;
 	run->vm = (struct engine_vm *)vm;
-	err = make_vm(vm, source);
+	err = make_vm(vm);
+	vm->source = NULL;
+	*is_kept = vm->kept;
 	if (err) {
 		lua_destroy(run->vm);
 		run->vm = NULL;
 	}
+	return err;
+}
+
+/* Its code may be more than there is room for, while the interpreter needs none. */
+static int lua_create(struct run *run, const struct engine_image *source)
+{
+	bool is_kept;
+	int err = create(run, source, false, &is_kept);
+
+	if (err && is_kept)
+		err = create(run, source, true, &is_kept);
 	return err;
 }
 

@@ -129,6 +129,21 @@ int lua_vm_load(struct vm *vm)
 	return compound_engine_is_there() ? load_anywhere(vm) : lua_vm_load_here(vm);
 }
 
+int lua_vm_load_kept(struct vm *vm)
+{
+	int err;
+
+	if (vm->backend == SYSCRIPT_BACKEND_USER)
+		return lua_vm_load_here(vm);
+	err = load_in_kernel(vm);
+	if (vm->backend == SYSCRIPT_BACKEND_AUTO && !vm->another && device_unavailable(err)) {
+		vm->run->error[0] = '\0';
+		err = lua_vm_load_here(vm);
+	}
+	vm->another = false;
+	return err;
+}
+
 /* -- Loading again with compiled functions ------------------------------------------------ */
 
 static bool reload_here(struct vm *vm)

@@ -408,10 +408,12 @@ struct image_header *shared_image_extend(const struct shared_image *base, size_t
 
 bool shared_image_open(struct shared_image *base, size_t memory_limit, char *arena)
 {
-	const struct lua_snapshot *opened;
+	struct lua_snapshot *opened;
 
 	lock_take(LOCK_MAKING);
 	opened = base->memory_limit == memory_limit ? base->opened : NULL;
+	if (opened && !lua_snapshot_moves(opened, arena))
+		opened = NULL;
 	lock_give(LOCK_MAKING);
 	return opened && lua_snapshot_copy(opened, arena);
 }
@@ -421,7 +423,8 @@ void shared_image_keep(struct shared_image *base, size_t memory_limit, const cha
 {
 	lock_take(LOCK_MAKING);
 	if (!base->opened) {
-		base->opened = lua_snapshot_keep(arena, 1UL << base->header.arena_shift, parts);
+		base->opened = lua_snapshot_keep(arena, 1UL << base->header.arena_shift, parts,
+						 SIZE_MAX);
 		base->memory_limit = memory_limit;
 	}
 	lock_give(LOCK_MAKING);

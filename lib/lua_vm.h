@@ -6,6 +6,7 @@
 #include "lua-runtime/runtime.h"
 #include "compound.h"
 #include "lua/source_loc.h"
+#include "lua_kept.h"
 #include "lua_snapshot.h"
 #include "user/turn.h"
 #include "syscript.h"
@@ -21,6 +22,9 @@
  * @inner:   the compound in this process, or NULL
  * @kernel:  the compound in the kernel
  * @base:    Lua's runtime, which its image extends
+ * @source:  while the script is made
+ * @kept:    owns @image and @origins; or NULL
+ * @anew:    not to begin as an earlier script of its text
  * @ios:     a struct runtime_io for each slot; @frames: the compound's argument for each slot
  * @heap:    the memory for Lua in the arena
  * @module:  the arena is the module's memory, not the process's own
@@ -33,6 +37,8 @@ struct vm {
 	struct engine_vm *inner;
 	struct compound kernel;
 	struct shared_image *base;
+	const struct engine_image *source;
+	struct lua_kept *kept;
 	struct image_header *image;
 	size_t image_len;
 	char *arena, *at;		/* free memory begins at @at */
@@ -40,13 +46,19 @@ struct vm {
 	uint32_t shift;
 	struct runtime_call *call;
 	struct runtime_io *ios, **frames;
-	bool module, is_loaded, another;
+	bool module, is_loaded, another, anew;
 	struct origins origins;		/* functions of the compiled code */
 };
 
 static inline struct vm *lua_vm_of(struct engine_vm *vm)
 {
 	return (struct vm *)vm;
+}
+
+/* What the script is kept by, while it is made. */
+static inline struct lua_kept_key lua_vm_key(const struct vm *vm)
+{
+	return (struct lua_kept_key){ vm->run, vm->source };
 }
 
 /*
@@ -56,8 +68,10 @@ static inline struct vm *lua_vm_of(struct engine_vm *vm)
 int lua_vm_make_arena(struct vm *vm, const struct cosy_file *file, size_t source_len);
 
 /* Places the compound and the script in the arena; in this process if the module has no memory. */
-int lua_vm_place(struct vm *vm, const struct cosy_file *file,
-		 const struct engine_image *source);
+int lua_vm_place(struct vm *vm, const struct cosy_file *file);
+
+/* Drops the image and its origins. */
+void lua_vm_drop_image(struct vm *vm);
 
 /*
  * The parts of the arena that the compound and Lua have used, except stack and output: up to the
@@ -78,6 +92,8 @@ int lua_vm_leave_module(struct vm *vm);
 /* Load the script as vm->backend says, and in this process. */
 int lua_vm_load(struct vm *vm);
 int lua_vm_load_here(struct vm *vm);
+/* Loads a kept script; on failure it is to be made anew, which may succeed. */
+int lua_vm_load_kept(struct vm *vm);
 
 /*
  * Loads @image in place of the script's current image: returns true; or false if the current one

@@ -86,10 +86,9 @@ class Library:
         error = ctypes.create_string_buffer(512)
         options = Options(
             size=ctypes.sizeof(Options),
-            name=b"test",
             flags=flags,
             memory_limit=memory,
-            **{"backend": KERNEL, "time_limit_ns": 10_000_000_000, **more},
+            **{"name": b"test", "backend": KERNEL, "time_limit_ns": 10_000_000_000, **more},
         )
         fd = self.so.syscript_register(
             source, len(source), ctypes.byref(options), error, len(error)

@@ -17,6 +17,7 @@ enum lock_id {
 	LOCK_MOVE,		/* fallback.c: held while a script is registered again */
 	LOCK_MAKING,		/* lua_shared_image.c: held while a base is made */
 	LOCK_BASES,
+	LOCK_KEPT,		/* lua_kept.c */
 	LOCK_FALLBACKS,
 	LOCK_FDS,		/* user/fd.c */
 	LOCK_CLOCK,		/* user/clock.c */

@@ -80,15 +80,15 @@ static int no_constant(lua_State *L)
 	return luaL_error(L, "no constant '%s'", lua_tostring(L, 2));
 }
 
-static void move(lua_State *L, long op, unsigned long address, const void *p, long n);
+static bool copy_pieces(long op, unsigned long address, const void *p, long n);
 
-/* Copies to @to @n bytes at @at, an address in the process or in the arena. */
+/* Copies to @to @n bytes at @at, of the library's tables, in the process or in the arena. */
 static void read_cold(lua_State *L, unsigned long at, void *to, long n)
 {
 	if (at - runtime->arena < runtime->arena_size)
 		memcpy(to, (const void *)at, n);
-	else
-		move(L, IMAGE_BATCH_COPY_IN, at, to, n);
+	else if (!copy_pieces(IMAGE_BATCH_COPY_IN, at, to, n))
+		luaL_error(L, "the library's tables cannot be read");
 }
 
 /* Like find(), in @n elements of @size bytes that begin with their names; copies to @element. */
@@ -336,19 +336,34 @@ static struct kind check_kind(lua_State *L, int i)
 	return kind;
 }
 
-/*
- * Copies @n bytes between @p and an address of the process: directly in the arena, otherwise by
- * the engine's copy @op.
- */
-static void move(lua_State *L, long op, unsigned long address, const void *p, long n)
+/* Copies @n bytes between @p and an address of the process by the engine's copy @op. */
+static bool copy_pieces(long op, unsigned long address, const void *p, long n)
 {
 	struct image_batch_copy copy = { (unsigned long)p, address };
 
 	for (; n; n -= copy.n, copy.here += copy.n, copy.there += copy.n) {
 		copy.n = n < IMAGE_COPY_MAX ? n : IMAGE_COPY_MAX;
-		if (runtime_batch(op, &copy))
-			luaL_error(L, "bad address %p", address);
+		if (runtime_batch_alike(op, &copy))
+			return false;
 	}
+	return true;
+}
+
+/* As above, for memory that is the program's. */
+static void move(lua_State *L, long op, unsigned long address, const void *p, long n)
+{
+	runtime_depends(RUNTIME_ON_PROCESS);
+	if (!copy_pieces(op, address, p, n))
+		luaL_error(L, "bad address %p", address);
+}
+
+/* Is it all in the arena, where it is read and written directly? */
+static bool is_own(unsigned long address, unsigned long n)
+{
+	if (!runtime_in_arena(address, n))
+		return false;
+	runtime_depends(RUNTIME_ON_ADDRESSES);
+	return true;
 }
 
 /* Large ranges are filled and compared in pieces. */
@@ -364,7 +379,7 @@ static const char *read_memory(lua_State *L, unsigned long address, long n)
 {
 	char *copy;
 
-	if (runtime_in_arena(address, n))
+	if (is_own(address, n))
 		return (const char *)address;
 	copy = lua_newuserdata(L, n);
 	move(L, IMAGE_BATCH_COPY_IN, address, copy, n);
@@ -374,7 +389,7 @@ static const char *read_memory(lua_State *L, unsigned long address, long n)
 /* As above, with the copy in @room. */
 static const char *memory_piece(lua_State *L, unsigned long address, char *room, long n)
 {
-	if (runtime_in_arena(address, n))
+	if (is_own(address, n))
 		return (const char *)address;
 	move(L, IMAGE_BATCH_COPY_IN, address, room, n);
 	return room;
@@ -382,7 +397,7 @@ static const char *memory_piece(lua_State *L, unsigned long address, char *room,
 
 static void write_memory(lua_State *L, unsigned long address, const char *p, long n)
 {
-	if (runtime_in_arena(address, n))
+	if (is_own(address, n))
 		memcpy((void *)address, p, n);
 	else
 		move(L, IMAGE_BATCH_COPY_OUT, address, p, n);
@@ -526,7 +541,7 @@ static int util_fill(lua_State *L)
 
 	luaL_argcheck(L, byte >= 0 && byte <= 255, 2, "number out of range");
 	n = check_count(L, 3);
-	if (runtime_in_arena(address, n)) {
+	if (is_own(address, n)) {
 		memset((void *)address, (int)byte, n);
 		return 0;
 	}
@@ -568,6 +583,7 @@ static long large_buffer(lua_State *L, long n)
 	long left = runtime->large_size - used;
 
 	n = (n + 15) & ~15L;
+	runtime_depends(RUNTIME_ON_PROCESS);
 	if (!runtime->large)
 		return luaL_error(L, "no memory for the script's buffer");
 	if (n > left)
@@ -580,6 +596,7 @@ static long small_buffer(lua_State *L, long n)
 {
 	void *p = runtime_alloc(NULL, NULL, 0, n ? n : 1);
 
+	runtime_depends(RUNTIME_ON_ADDRESSES);
 	if (!p) {
 		lua_gc(L, LUA_GCCOLLECT, 0);
 		p = runtime_alloc(NULL, NULL, 0, n ? n : 1);
@@ -720,16 +737,19 @@ static int util_crc32(lua_State *L)
 /* util.pending() -> does a signal wait for the end of this call? */
 static int util_pending(lua_State *L)
 {
-	lua_pushboolean(L, ENGINE(IMAGE_CALL_BATCH)(IMAGE_BATCH_PENDING, 0) == 1);
+	lua_pushboolean(L, runtime_batch(IMAGE_BATCH_PENDING, NULL) == 1);
 	return 1;
 }
 
 static const char *util_source(lua_State *L, const char *part, size_t *size)
 {
 	bool is_struct = part[0] == 's';
+	char *text;
 
 	*size = is_struct ? runtime->struct_len : runtime->types_len;
-	return read_memory(L, is_struct ? runtime->struct_text : runtime->types_text, *size);
+	text = lua_newuserdata(L, *size);
+	read_cold(L, is_struct ? runtime->struct_text : runtime->types_text, text, *size);
+	return text;
 }
 
 #include "../../engine/luajit/util_parts.h"

@@ -156,8 +156,10 @@ static void runtime_format(char *to, const char *format, long v)
 
 	parse_format(&f, format + 1);
 	/* Eight digits, or whole bytes if there are more, as LuaJIT. */
-	if (f.conversion == 'p')
+	if (f.conversion == 'p') {
+		runtime_depends(RUNTIME_ON_ADDRESSES);
 		f.precision = (unsigned long)v >> 32 ? (71 - __builtin_clzl(v)) / 8 * 2 : 8;
+	}
 	if (f.conversion == 'c')
 		put_padded(to, &f, "", &c, 1, 0);
 	else if (f.conversion == 's')

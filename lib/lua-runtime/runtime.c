@@ -441,7 +441,6 @@ static int open_lua(struct runtime_call *call)
 	if (!call->opened)
 		return LUA_ERRMEM;
 	status = lua_cpcall(call->opened, open_state, NULL);
-	lua_setallocf(call->opened, runtime_alloc, NULL);
 	call->opened->errorJmp = &run_jump;
 	return status;
 }
@@ -456,6 +455,7 @@ static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long 
 	} else if (call->opened) {
 		call->state = call->opened;
 		status = run_script(call->state, call);
+		lua_setallocf(call->state, runtime_alloc, NULL);
 	} else if (call->version == RUNTIME_VERSION && call->size == sizeof(*call)) {
 		status = open_lua(call);
 	} else {

@@ -21,6 +21,10 @@
 #define RUNTIME_STOPPED	5	/* ended on request; the script may be called again */
 #define RUNTIME_BROKEN	6	/* an earlier call was ended in the middle of something */
 
+/* runtime_call.depends */
+#define RUNTIME_ON_ADDRESSES	1	/* it knows addresses in the arena, or has tables that are ordered by them */
+#define RUNTIME_ON_PROCESS	2	/* it has called the engine, or printed */
+
 /*
  * A constant of the table `const`. The constants are not in arenas, because scripts use few of
  * them.
@@ -59,7 +63,8 @@ struct runtime_io {
  * @size:    of this structure; the runtime accepts no other version and size
  * @opened: Lua's state with its libraries; NULL: this call only makes it.  The arena is then
  *	copied for other scripts, see lua_snapshot.c
- * @state: Lua's state with the script; NULL: this call loads the script
+ * @state: Lua's state with the script; NULL: this call loads the script.  The arena may then be
+ *	copied for other scripts of the same text, see lua_kept.h
  * @source: the script's text
  * @name: the script's name for messages, in Lua's form: "@file.lua"
  * @heap:    memory for Lua, @heap_size bytes: blocks, followed by their map with a byte for each
@@ -83,6 +88,7 @@ struct runtime_io {
  * @replaced: for compiled functions: has a function of a library been replaced?
  * @found: for compiled functions: captures of a compiled pattern
  * @seen: for compiled functions: the frame that a method was last called on
+ * @depends: RUNTIME_ON_*: what the script's state depends on besides its text, name, limits and rights
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop: cleared by each call; not 0: the run has to end, see struct image_header
  * @error: of the last call that has failed
@@ -106,6 +112,7 @@ struct runtime_call {
 	uint64_t floor;
 	const struct runtime_exports *exports;
 	const void *replaced, *found, *seen;
+	uint64_t depends;
 	const uint64_t *memory;
 	uint64_t stop;
 	char error[RUNTIME_ERROR_LEN];

@@ -51,14 +51,27 @@ static void runtime_throw(void)
 	ENGINE(IMAGE_CALL_THROW)(1, 0);
 }
 
+static inline void runtime_depends(unsigned int on)
+{
+	runtime->depends |= on;
+}
+
 static long runtime_syscall(long nr, const long args[6])
 {
+	runtime_depends(RUNTIME_ON_PROCESS);
 	return ENGINE(IMAGE_CALL_SYSCALL)(nr, (long)args);
+}
+
+/* A batch whose result is the same in every process. */
+static long runtime_batch_alike(long op, void *batch)
+{
+	return ENGINE(IMAGE_CALL_BATCH)(op, (long)batch);
 }
 
 static long runtime_batch(long op, void *batch)
 {
-	return ENGINE(IMAGE_CALL_BATCH)(op, (long)batch);
+	runtime_depends(RUNTIME_ON_PROCESS);
+	return runtime_batch_alike(op, batch);
 }
 
 /* -- Memory ---------------------------------------------------------------------- */
@@ -101,7 +114,9 @@ static bool runtime_use(void *from, unsigned long n)
 {
 	struct image_batch_use use = { (unsigned long)from, n };
 
-	heap.refused = runtime_batch(IMAGE_BATCH_USE, &use) < 0;
+	heap.refused = runtime_batch_alike(IMAGE_BATCH_USE, &use) < 0;
+	if (heap.refused)
+		runtime_depends(RUNTIME_ON_PROCESS);
 	return !heap.refused;
 }
 
@@ -297,6 +312,7 @@ static void runtime_print(const char *text, unsigned long n)
 	if (end > OUTPUT_LEN - sizeof(OUTPUT_CUT))
 		end = OUTPUT_LEN;
 	if (end > heap.output_has) {
+		runtime_depends(RUNTIME_ON_PROCESS);
 		if (!runtime_use(output->text + heap.output_has, end - heap.output_has))
 			return;
 		heap.output_has = end;

@@ -30,6 +30,9 @@ static inline int runtime_stops(void)
 static void runtime_try(void (*f)(struct lua_State *, void *), struct lua_State *L, void *ud);
 static void runtime_throw(void);
 
+/* Notes that the script's state depends on more than its text: RUNTIME_ON_*. */
+static inline void runtime_depends(unsigned int on);
+
 /* System call @nr, or -ENOSYS; returns -errno. */
 static long runtime_syscall(long nr, const long args[6]);
 

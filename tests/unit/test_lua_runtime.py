@@ -11,10 +11,11 @@ import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from confined import puc, stopped
+from confined import kept, puc, stopped
 from confined.subject import Machine
 from conftest import BUILD, ROOT
 from library import Library, Options
@@ -50,18 +51,24 @@ def test_does_as_luajit(script: Path) -> None:
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("script", CONFINED_CORPUS, ids=lambda path: path.stem)
 def test_next_scripts_do_the_same(script: Path) -> None:
-    """Later scripts begin with a copy of the first one's memory, if their limit is the same."""
+    """Later scripts begin with a copy of an earlier one's memory, if their limit is the same."""
     library, seen = Library(), []
     options = {"engine": 0x101, "backend": 2}
-    first, _ = library.register(b"function run() end", memory=8 << 20, **options)
-    for memory in (8 << 20, 7 << 20):
+    fds = [library.register(b"function run() end", memory=8 << 20, **options)[0]]
+    for memory in (8 << 20, 8 << 20, 7 << 20):
         fd, text = library.register(script.read_bytes(), memory, **options)
         assert fd >= 0, text
         seen.append((library.call(fd)[0], library.error(fd), library.output(fd)))
+        fds.append(fd)
+    for fd in fds:
         library.so.syscript_close(fd)
-    library.so.syscript_close(first)
     assert seen[0][0] >= 0
-    assert seen[0] == seen[1]
+    assert seen[0] == seen[1] == seen[2]
+
+
+@pytest.mark.parametrize("check", kept.CHECKS, ids=lambda check: check.__name__)
+def test_begins_as_an_earlier_one(check: Callable[[kept.Scripts], None]) -> None:
+    check(kept.Scripts(2))
 
 
 NAMES = """

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,11 @@ def test_is_for_outsiders(as_outsider) -> None:
     done = as_outsider([*RUN, "--time-limit", PATIENCE, "-e", code])
     uid = as_outsider(["id", "-u"]).stdout.strip()
     assert (done.stdout, done.stderr) == (f"{uid}\t1\n", "")
+
+
+def test_begins_as_an_earlier_one(as_outsider) -> None:
+    done = as_outsider([sys.executable, str(ROOT / "tests" / "confined" / "kept.py"), "1"])
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 LOOPS = {
