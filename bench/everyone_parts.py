@@ -142,6 +142,7 @@ def calls(rounds: int) -> Samples:
     found = json.loads(done.stdout)
     return {
         "register": [ns / 1000 for ns in found["register"]],
+        "register_first": [ns / 1000 for ns in found["register_first"]],
         "script_kib": [found["bytes"] / 1024],
         "queue_empty": [row["queue"] / row["call"] for row in found["queue_empty"]],
         "queue_orc": [row["queue"] / row["plain"] for row in found["queue_orc"]],
