@@ -187,12 +187,16 @@ static void stop(struct neighbour *neighbour)
 /* -- Scripts ------------------------------------------------------------------ */
 
 #define NO_SCRIPT	(-1)		/* but an image */
+#define ARENA		(1UL << IMAGE_ARENA_SHIFT_MIN)	/* an image's shared memory */
 
 static void must_refuse(const struct source *image)
 {
+	static char room[2 * ARENA];
 	const struct syscript_options options = {
 		.size = sizeof(options), .backend = SYSCRIPT_BACKEND_KERNEL,
 		.engine = SYSCRIPT_ENGINE_CONFINED, .memory_limit = MEMORY_LIMIT,
+		.shared = (void *)(((uintptr_t)room + ARENA - 1) & -ARENA),
+		.shared_len = ARENA,
 	};
 	int ret = syscript_register(image->text, image->len, &options, NULL, 0);
 
