@@ -10,13 +10,12 @@ import shutil
 import signal
 import stat
 import sys
-import time
 from pathlib import Path
 
 from consolidate.errors import ConsolidateError, not_installed
 from consolidate.trace import auditing, system
 from consolidate.trace.reader import ABOUT
-from consolidate.trace.signals import Ending, run_with_terminal
+from consolidate.trace.signals import Ending, run_with_terminal, time_with_terminal
 
 # Records threads and children, time and duration, kinds of descriptors, and names listed by
 # getdents, which show where later paths come from; -q omits a message for each attached process.
@@ -120,11 +119,9 @@ def untraced(command: list[str], input_from: int | None, before: int) -> float |
     """
     if input_from is not None:
         os.lseek(0, input_from, os.SEEK_SET)
-    start = time.monotonic()
-    status = run_with_terminal(command)
-    seconds = round(time.monotonic() - start, 6)
+    status, seconds = time_with_terminal(command)
     if status == before:
-        return seconds
+        return round(seconds, 6)
     print(
         f"consolidate: the first time it ended with status {before}, without the tracer with"
         f" {status}: that time is not kept; give `consolidate report` --seconds",

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import time
+from pathlib import Path
 
 # The signal to a recorder; it writes its data, and detaches from the processes it watches.
 END = signal.SIGINT
@@ -48,8 +51,26 @@ def as_shell(status: int) -> int:
 
 def run_with_terminal(command: list[str]) -> int:
     """Runs a command with the terminal; Ctrl-C goes to it alone. Returns a shell's status."""
+    return time_with_terminal(command)[0]
+
+
+def time_with_terminal(command: list[str]) -> tuple[int, float]:
+    """Likewise; also the seconds that it took, without those in which others had its CPU."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
+    start = time.monotonic()
     try:
-        return as_shell(subprocess.Popen(command).wait())
+        process = subprocess.Popen(command)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        took = time.monotonic() - start - waited_for_a_cpu(process.pid)
+        return as_shell(process.wait()), took
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def waited_for_a_cpu(pid: int) -> float:
+    """Seconds in which a process's first thread was ready to run and did not; 0 if unknown."""
+    try:
+        fields = Path(f"/proc/{pid}/schedstat").read_text().split()
+    except OSError:
+        return 0.0
+    return int(fields[1]) / 1e9

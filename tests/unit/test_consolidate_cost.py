@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -361,6 +362,22 @@ def test_record_again_without_the_tracer(tmp_path: Path) -> None:
     found = json.loads(run("report", "--json", path).stdout)
     assert 0.2 <= found["seconds_untraced"] < 5
     assert found["damaged_lines"] == 0
+
+
+def test_record_again_counts_no_time_of_others(tmp_path: Path) -> None:
+    """A loop of fixed work, beside three others on its CPU, takes as long as alone."""
+    path, cpu = tmp_path / "t", min(os.sched_getaffinity(0))
+    work = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"]
+    loop = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
+    others = [subprocess.Popen(loop) for _ in range(3)]
+    try:
+        command = ["taskset", "-c", str(cpu), *work]
+        assert run("record", "--again", "-o", path, *command).returncode == 0
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert 0.3 <= json.loads(run("report", "--json", path).stdout)["seconds_untraced"] < 0.9
 
 
 def test_record_again_gives_the_same_input(tmp_path: Path) -> None:
