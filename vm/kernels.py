@@ -183,22 +183,29 @@ def suite_of(release: str) -> Suite:
 def fetch(release: str) -> Path:
     """The tree of a release, unpacked and ready to use; fetched if needed."""
     tree = TREES / release
-    done = tree / "complete"
-    if done.exists():
+    if is_complete(tree):
         return tree
     if release in BUILT:
         raise KernelError(f"the {release} kernel is not built yet: run `{BUILT[release]}`")
     TREES.mkdir(parents=True, exist_ok=True)
     with (TREES / f"{release}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
+        if not is_complete(tree):
             shutil.rmtree(tree, ignore_errors=True)
             suite = suite_of(release)
             suite.unpack(kernel_packages(suite, release), tree)
             arrange(tree, release)
             fit_tools(suite, tree, release)
-            done.touch()
+            (tree / "complete").write_text(f"{tree.resolve()}\n")
     return tree
+
+
+def is_complete(tree: Path) -> bool:
+    """Whether a tree was fetched to its end; a toolchain's programs name the place they are for."""
+    done = tree / "complete"
+    if not done.exists():
+        return False
+    return not (tree / "toolchain").exists() or done.read_text() == f"{tree.resolve()}\n"
 
 
 def kernel_packages(suite: Suite, release: str) -> list[str]:

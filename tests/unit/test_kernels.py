@@ -63,3 +63,14 @@ def test_a_damaged_image_leaves_nothing(tree: Path) -> None:
     with pytest.raises(kernels.KernelError, match="xz"):
         kernels.uncompressed("some")
     assert sorted(path.name for path in tree.iterdir()) == ["complete", "vmlinuz"]
+
+
+def test_a_toolchain_is_for_its_place(tree: Path, tmp_path: Path) -> None:
+    """Its programs name their place: in a checkout that was moved or copied, it is fetched again."""
+    (tree / "complete").write_text(f"{tree}\n")
+    (tree / "toolchain").mkdir()
+    assert kernels.is_complete(tree)
+    moved = tree.rename(tmp_path / "elsewhere")
+    assert not kernels.is_complete(moved)
+    (moved / "toolchain").rmdir()
+    assert kernels.is_complete(moved)
