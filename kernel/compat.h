@@ -225,22 +225,13 @@ static inline bool compat_skb_frags_readable(const struct sk_buff *skb)
 #endif
 }
 
-/* For a mapping that is being made, which no other task sees. */
-static inline void compat_vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+/* For a mapping that is being made, which no other task sees: takes no lock. */
+static inline void compat_vm_flags_init(struct vm_area_struct *vma, vm_flags_t flags)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-	vm_flags_set(vma, flags);
+	vm_flags_init(vma, flags);
 #else
-	vma->vm_flags |= flags;
-#endif
-}
-
-static inline void compat_vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-	vm_flags_clear(vma, flags);
-#else
-	vma->vm_flags &= ~flags;
+	vma->vm_flags = flags;
 #endif
 }
 

@@ -460,8 +460,8 @@ int mapped_mmap(struct vm_area_struct *vma)
 	if (IS_ERR(mapped))
 		return PTR_ERR(mapped);
 	/* VM_WIPEONFORK, see mapped_open(): the child gets no page either. */
-	compat_vm_flags_set(vma, VM_MIXEDMAP | VM_WIPEONFORK | VM_DONTEXPAND | VM_DONTDUMP);
-	compat_vm_flags_clear(vma, VM_MAYEXEC);
+	compat_vm_flags_init(vma, (vma->vm_flags & ~VM_MAYEXEC) | VM_MIXEDMAP | VM_WIPEONFORK |
+				  VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_private_data = mapped;
 	vma->vm_ops = &mapped_ops;
 	return 0;
