@@ -66,7 +66,7 @@ def test_a_damaged_image_leaves_nothing(tree: Path) -> None:
 
 
 def test_a_toolchain_is_for_its_place(tree: Path, tmp_path: Path) -> None:
-    """Its programs name their place: in a checkout that was moved or copied, it is fetched again."""
+    """Its programs name their place: in a checkout that was moved it is fetched again."""
     (tree / "complete").write_text(f"{tree}\n")
     (tree / "toolchain").mkdir()
     assert kernels.is_complete(tree)
