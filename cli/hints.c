@@ -78,7 +78,8 @@ static const struct hint {
 	{ "over the memory limit", "raise it with --memory-limit" },
 	{ "no function named run", "define it, as a global: function run(...)" },
 	ABSENT("io"), ABSENT("os"), ABSENT("package"), ABSENT("debug"), ABSENT("jit"),
-	ABSENT("ffi"), ABSENT("require"), ABSENT("dofile"), ABSENT("loadfile"),
+	ABSENT("ffi"), ABSENT("dofile"), ABSENT("loadfile"),
+	{ "global 'require' ", "name the folder of the modules: --modules FOLDER" },
 };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))

@@ -39,6 +39,8 @@ static const struct job_option {
 	  "      --memory-limit SIZE   1M (default), 512K; a number: KiB" },
 	{ { "only", required_argument, NULL, 'o' }, RUN | REPL,
 	  "      --only NAMES          allow only these system calls, util, fs, net" },
+	{ { "modules", required_argument, NULL, 'M' }, RUN | CHECK,
+	  "      --modules FOLDER      what the script may require(); a/b.lua is \"a.b\"" },
 	{ { "no-jit", no_argument, NULL, 'n' }, RUN | REPL,
 	  "      --no-jit              interpret, never compile" },
 	{ { "kill", no_argument, NULL, 'k' }, RUN,
@@ -169,6 +171,9 @@ static int parse_option(int option, const char *command, const char *typed, stru
 		return complain_usage(command, "invalid memory limit '%s': use K or M, as in 512K, 1M", optarg);
 	case 'o':
 		job->options.only = optarg;
+		return 0;
+	case 'M':
+		job->options.modules = optarg;
 		return 0;
 	case 'p':
 		job->program = optarg;

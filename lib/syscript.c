@@ -13,6 +13,7 @@
 #include "device.h"
 #include "fallback.h"
 #include "lua_host.h"
+#include "modules.h"
 #include "rights.h"
 #include "syscript.h"
 #include "user/sys.h"
@@ -55,8 +56,31 @@ int options_copy(struct syscript_options *options, const struct syscript_options
 	return sized_copy(options, sizeof(*options), OPTIONS_SIZE_1, given);
 }
 
-/* Fills in @reg and @choice.  Returns 0 or -errno. */
-static int fill_register(struct syscript_register *reg, struct choice *choice,
+/* Puts the script's modules into its text, which is then at @text, for free(). */
+static int add_modules(struct syscript_register *reg, const struct syscript_options *options,
+		       char **text, char *error, size_t error_len)
+{
+	size_t len;
+	int err;
+
+	if (!options->modules)
+		return 0;
+	if (options->engine && options->engine != SYSCRIPT_LUA_ON_LUAJIT &&
+	    options->engine != SYSCRIPT_LUA_ON_CONFINED) {
+		snprintf(error, error_len, "modules are for Lua, and this is an image");
+		return -EINVAL;
+	}
+	err = modules_compile_in(text, &len, (const char *)reg->image, reg->image_len,
+				 options->modules, error, error_len);
+	if (err)
+		return err;
+	reg->image = (unsigned long)*text;
+	reg->image_len = len;
+	return 0;
+}
+
+/* Fills in @reg and @choice, and @text for free().  Returns 0 or -errno. */
+static int fill_register(struct syscript_register *reg, struct choice *choice, char **text,
 			 const struct syscript_options *given, char *error, size_t error_len)
 {
 	struct syscript_options options;
@@ -85,6 +109,7 @@ static int fill_register(struct syscript_register *reg, struct choice *choice,
 	reg->shared_len = options.shared_len;
 	reg->base = options.base;
 	err = options.only ? rights_parse(reg, options.only, error, error_len) : 0;
+	err = err ?: add_modules(reg, &options, text, error, error_len);
 	if (err)
 		return err;
 	reg->error = (unsigned long)error;
@@ -123,6 +148,7 @@ int syscript_register(const void *image, size_t len, const struct syscript_optio
 	};
 	const void *entry = turn_entry;
 	struct choice choice;
+	char *text = NULL;
 	int ret;
 
 	if (!error && error_len)
@@ -133,8 +159,9 @@ int syscript_register(const void *image, size_t len, const struct syscript_optio
 	if (turn_interrupts_entry(__builtin_frame_address(0)))
 		return refuse_nested(error, error_len);
 	turn_entry = __builtin_frame_address(0);
-	ret = fill_register(&reg, &choice, options, error, error_len) ?:
+	ret = fill_register(&reg, &choice, &text, options, error, error_len) ?:
 		choose_register(&choice, &reg);
+	free(text);
 	turn_entry = entry;
 	return refused(ret, error, error_len);
 }
@@ -147,16 +174,17 @@ int syscript_lint(const char *source, size_t len, const struct syscript_options 
 		.image_len = len,
 	};
 	struct choice choice;
+	char *whole = NULL;
 	int ret;
 
 	if (!text || !text_len)
 		return -EINVAL;
 	*text = '\0';
-	ret = fill_register(&reg, &choice, options, text, text_len);
-	if (ret < 0)
-		return refused(ret, text, text_len);
+	ret = fill_register(&reg, &choice, &whole, options, text, text_len);
 	reg.flags = SYSCRIPT_CHECK;
-	return refused(user_lint(&reg, text, text_len), text, text_len);
+	ret = ret ?: user_lint(&reg, text, text_len);
+	free(whole);
+	return refused(ret, text, text_len);
 }
 
 int register_lua_syscall(const char *script, size_t size)

@@ -59,7 +59,10 @@ enum syscript_backend {
  *                 must be in the same backend
  * @only:          names of the system calls that the script may make, and of the libraries
  *                 ("util", "fs", "net") that it may use, separated by commas or spaces; NULL:
- *                 all. Not for Lua on the confined engine
+ *                 all
+ * @modules:       a folder of Lua modules for require(): those that the script, or a module, names
+ *                 as in require("a.b"), which is a/b.lua there, are read and compiled in now;
+ *                 NULL: there is no require()
  */
 struct syscript_options {
 	size_t size;
@@ -76,6 +79,7 @@ struct syscript_options {
 	size_t shared_len;
 	uint64_t base;
 	const char *only;
+	const char *modules;
 };
 
 /* Registers a script with the default options.  Returns its fd or -errno. */

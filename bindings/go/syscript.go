@@ -67,6 +67,8 @@ type Options struct {
 	// The only system calls that it may make, and the libraries among util, fs and net that it
 	// may use. nil: all.
 	Only []string
+	// A folder whose Lua files the script may require(); "": none.
+	Modules string
 }
 
 // Error reports that a script does not compile, raised an error, or exceeded a limit; errors.Is
@@ -125,7 +127,7 @@ func collecting(register func() C.int) C.int {
 // are freed afterwards, and a buffer for its error.
 func (o Options) register(source string,
 	register func(text *C.char, options *C.struct_syscript_options, found *C.char) C.int) (C.int, error) {
-	if strings.IndexByte(o.Name, 0) >= 0 {
+	if strings.IndexByte(o.Name+o.Modules, 0) >= 0 {
 		return 0, &Error{syscall.EINVAL, "the name has a NUL"}
 	}
 	name := C.CString(o.Name)
@@ -137,6 +139,11 @@ func (o Options) register(source string,
 		only := C.CString(strings.Join(o.Only, ","))
 		defer C.free(unsafe.Pointer(only))
 		options.only = only
+	}
+	if o.Modules != "" {
+		modules := C.CString(o.Modules)
+		defer C.free(unsafe.Pointer(modules))
+		options.modules = modules
 	}
 	var found [errorLen]C.char
 	result := collecting(func() C.int { return register(text, &options, &found[0]) })

@@ -189,12 +189,21 @@ def test_misspelt_functions(command: str, code: str, meant: str) -> None:
     assert done.stderr.endswith(f": did you mean {meant}?\n")
 
 
-@pytest.mark.parametrize("code", ["os.exit()", "io.write('x')", "require('x')"])
+@pytest.mark.parametrize("code", ["os.exit()", "io.write('x')"])
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_libraries_that_scripts_lack(command: str, code: str) -> None:
     done = syscript(command, "-e", code)
     assert done.returncode == 1
     assert done.stderr.endswith(": scripts have none, see syscript(7)\n")
+
+
+def test_modules_need_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "x.lua").write_text("return 42")
+    code = ("-e", "return require('x')")
+    for command in ("run", "check"):
+        assert syscript(command, *code).stderr.endswith("modules: --modules FOLDER\n")
+    assert syscript("run", "--modules", tmp_path, *code).stdout == "42\n"
+    assert syscript("check", "--modules", tmp_path, *code).returncode == 0
 
 
 def test_strange_names_are_left_alone() -> None:
@@ -694,7 +703,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     [
         ("syscript", "r", {"run", "runtime", "repl"}),
         ("syscript help", "r", {"run", "runtime", "repl"}),
-        ("syscript run", "--m", {"--memory-limit"}),
+        ("syscript run", "--m", {"--memory-limit", "--modules"}),
         ("syscript run --backend", "", {"auto", "kernel", "user"}),
         ("syscript top", "-", {"--delay", "--rounds", "--batch", "--help"}),
         ("syscript check", str(ROOT / "scripts/hel"), {str(ROOT / "scripts/hello.lua")}),
@@ -711,7 +720,7 @@ def test_bash_completion(words: str, word: str, found: set[str]) -> None:
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
 def test_fish_completion() -> None:
-    code = f"source {ROOT}/cli/completions/syscript.fish; complete -C 'syscript run --m'"
+    code = f"source {ROOT}/cli/completions/syscript.fish; complete -C 'syscript run --me'"
     env = {**os.environ, "PATH": f"{SYSCRIPT.parent}:{os.environ['PATH']}"}
     done = subprocess.run(["fish", "-c", code], env=env, capture_output=True, text=True)
     assert done.stdout.startswith("--memory-limit\t1M (default)")

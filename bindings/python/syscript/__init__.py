@@ -111,6 +111,7 @@ def _options(
     flags: int,
     only: Iterable[str] | None = None,
     grace: float = 0,
+    modules: str | None = None,
 ) -> _library.Options:
     if backend not in _library.BACKENDS:
         raise ValueError(f"unknown backend {backend!r}: use one of {', '.join(_library.BACKENDS)}")
@@ -120,6 +121,7 @@ def _options(
     options.backend = _library.BACKENDS.index(backend)
     options.flags = flags
     options.only = None if only is None else ",".join(only).encode()
+    options.modules = None if modules is None else os.fsencode(modules)
     options.memory_limit = memory_limit
     options.time_limit_ns = round(time_limit * 1e9)
     options.wall_limit_ns = round(wall_limit * 1e9)
@@ -179,7 +181,8 @@ class Script:
     time_limit is in seconds of script code per call, wall_limit in seconds per call excluding
     waiting, grace in seconds that a call may continue while a signal is pending, memory_limit in
     bytes; 0 is the default of each. only: names of the system calls that it may make and of the
-    libraries (util, fs, net) that it may use; None: all. Raises ScriptError if it does not compile.
+    libraries (util, fs, net) that it may use; None: all. modules: a folder whose Lua files the
+    script may require(). Raises ScriptError if it does not compile.
     """
 
     def __init__(
@@ -195,13 +198,15 @@ class Script:
         kill: bool = False,
         only: Iterable[str] | None = None,
         grace: float = 0,
+        modules: str | None = None,
     ) -> None:
         self._fd = -1
         text = source.encode() if isinstance(source, str) else source
         flags = _library.TRACEBACK
         flags |= 0 if jit else _library.NOJIT
         flags |= _library.KILL if kill else 0
-        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags, only, grace)
+        limits = (time_limit, wall_limit, memory_limit)
+        options = _options(name, backend, *limits, flags, only, grace, modules)
         error = ctypes.create_string_buffer(_library.ERROR_LEN)
         given = (text, len(text), ctypes.byref(options), error, _library.ERROR_LEN)
         fd = so.syscript_register(*given)
@@ -318,6 +323,7 @@ class Queue:
         jit: bool = True,
         only: Iterable[str] | None = None,
         grace: float = 0,
+        modules: str | None = None,
     ) -> None:
         self._queue = ctypes.c_void_p()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -326,7 +332,8 @@ class Queue:
         self._last = 0
         text = source.encode() if isinstance(source, str) else source
         flags = _library.TRACEBACK | (0 if jit else _library.NOJIT)
-        options = _options(name, backend, time_limit, wall_limit, memory_limit, flags, only, grace)
+        limits = (time_limit, wall_limit, memory_limit)
+        options = _options(name, backend, *limits, flags, only, grace, modules)
         error = ctypes.create_string_buffer(_library.ERROR_LEN)
         given = (text, len(text), ctypes.byref(options), threads, error, _library.ERROR_LEN)
         err = so.syscript_queue_open(ctypes.byref(self._queue), *given)

@@ -38,6 +38,7 @@ class Options(ctypes.Structure):
         ("shared_len", c_size_t),
         ("base", c_uint64),
         ("only", c_char_p),
+        ("modules", c_char_p),
     ]
 
 

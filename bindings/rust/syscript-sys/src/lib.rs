@@ -43,6 +43,7 @@ pub struct syscript_options {
     pub shared_len: usize,
     pub base: u64,
     pub only: *const c_char,
+    pub modules: *const c_char,
 }
 
 #[repr(C)]

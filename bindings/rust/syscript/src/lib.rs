@@ -4,6 +4,8 @@
 use std::ffi::{c_char, c_int, CStr, CString};
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::Duration;
 use std::{fmt, io, ptr};
 
@@ -82,6 +84,14 @@ pub struct Options {
     wall_limit: Duration,
     grace: Duration,
     only: Option<String>,
+    modules: Option<PathBuf>,
+}
+
+/// Options' texts, as C has them.
+struct Texts {
+    name: CString,
+    only: Option<CString>,
+    modules: Option<CString>,
 }
 
 impl Options {
@@ -132,16 +142,32 @@ impl Options {
         self
     }
 
+    /// A folder whose Lua files the script may `require()`.
+    pub fn modules(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.modules = Some(folder.into());
+        self
+    }
+
     /// Interpret, never compile.
     pub fn no_jit(mut self) -> Self {
         self.flags |= sys::SYSCRIPT_NOJIT;
         self
     }
 
-    fn raw(&self, name: &CStr, only: Option<&CStr>) -> sys::syscript_options {
+    fn texts(&self) -> Result<Texts, Error> {
+        let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| Error::from_errno(INVALID));
+        let folder = self.modules.as_ref().map(|path| path.as_os_str().as_bytes());
+        Ok(Texts {
+            name: text(self.name.as_bytes())?,
+            only: self.only.as_ref().map(|names| text(names.as_bytes())).transpose()?,
+            modules: folder.map(text).transpose()?,
+        })
+    }
+
+    fn raw(&self, texts: &Texts) -> sys::syscript_options {
         sys::syscript_options {
             size: std::mem::size_of::<sys::syscript_options>(),
-            name: name.as_ptr(),
+            name: texts.name.as_ptr(),
             flags: self.flags | sys::SYSCRIPT_TRACEBACK,
             backend: self.backend.raw(),
             memory_limit: self.memory_limit,
@@ -153,7 +179,8 @@ impl Options {
             shared: ptr::null_mut(),
             shared_len: 0,
             base: 0,
-            only: only.map_or(ptr::null(), CStr::as_ptr),
+            only: texts.only.as_ref().map_or(ptr::null(), |text| text.as_ptr()),
+            modules: texts.modules.as_ref().map_or(ptr::null(), |text| text.as_ptr()),
         }
     }
 
@@ -164,10 +191,8 @@ impl Options {
     /// The script can read and write all of the process's memory, as C could. It must stay within
     /// the buffers that its calls pass to it, and their lengths.
     pub unsafe fn register(&self, source: &str) -> Result<Script, Error> {
-        let name = CString::new(self.name.as_str()).map_err(|_| Error::from_errno(INVALID))?;
-        let only = self.only.as_deref().map(CString::new).transpose();
-        let only = only.map_err(|_| Error::from_errno(INVALID))?;
-        let options = self.raw(&name, only.as_deref());
+        let texts = self.texts()?;
+        let options = self.raw(&texts);
         let mut error = [0 as c_char; ERROR_LEN];
         // SAFETY: all of these live until it returns.
         let fd = unsafe {

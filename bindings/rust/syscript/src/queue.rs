@@ -13,7 +13,7 @@ use std::{mem, ptr};
 
 use syscript_sys as sys;
 
-use crate::{text_of, Buffer, Error, Options, ERROR_LEN, INVALID, TOO_LONG};
+use crate::{text_of, Buffer, Error, Options, ERROR_LEN, TOO_LONG};
 
 const REAPED: usize = 64;
 
@@ -109,10 +109,8 @@ impl Options {
     ///
     /// See [`Options::register`].
     pub unsafe fn queue(&self, source: &str, threads: u32) -> Result<Queue, Error> {
-        let name = CString::new(self.name.as_str()).map_err(|_| Error::from_errno(INVALID))?;
-        let only = self.only.as_deref().map(CString::new).transpose();
-        let only = only.map_err(|_| Error::from_errno(INVALID))?;
-        let options = self.raw(&name, only.as_deref());
+        let texts = self.texts()?;
+        let options = self.raw(&texts);
         let mut error = [0 as c_char; ERROR_LEN];
         let mut raw = ptr::null_mut();
         // SAFETY: all of these live until it returns.
