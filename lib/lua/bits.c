@@ -52,6 +52,63 @@ bool bits_takes(int intrinsic, u32 n)
 	return is_shift(op) ? n == 2 : n - 1 < 8;
 }
 
+/* The range of the argument R(@reg) as 32 bits with a sign. */
+static struct range range_of(const struct types *t, uint32_t pc, uint32_t reg)
+{
+	struct range r = range_of_rk(t, pc, reg);
+
+	return fact_at(t, pc, reg)->types == T_INTEGER && range_bits(r) <= 31 ?
+		       r : (struct range){ 31, 31 };
+}
+
+/* Shifted by a constant. */
+static struct range shifted(struct range r, u8 op, int n)
+{
+	int high = op == INSN_LSH ? r.high + n : r.high > n ? r.high - n : 0;
+
+	if (!n)
+		return r;
+	if (r.low < 0 && high <= 31)
+		return (struct range){ NOT_NEGATIVE, high };
+	return op == INSN_RSH ? (struct range){ NOT_NEGATIVE, 32 - n } : (struct range){ 31, 31 };
+}
+
+/* An operation on @n arguments from R(@reg) on, which need not be negative. */
+static struct range joint(const struct types *t, uint32_t pc, u8 op, uint32_t reg, uint32_t n)
+{
+	struct range r = range_of(t, pc, reg), other;
+
+	for (; --n;) {
+		other = range_of(t, pc, ++reg);
+		if (op == INSN_AND && (r.low < 0) != (other.low < 0)) {
+			r = r.low < 0 ? r : other;
+		} else if (r.low < 0 && other.low < 0) {
+			r.high = (op == INSN_AND) == (other.high < r.high) ? other.high : r.high;
+		} else {
+			r = (struct range){ 31, 31 };
+		}
+	}
+	return r;
+}
+
+struct range bits_range(const struct types *t, uint32_t pc, int intrinsic)
+{
+	uint32_t reg = a_of(t->p->code[pc]) + 1, n = expected_arguments(t, pc);
+	int64_t k;
+	u8 op;
+
+	find_op(intrinsic, &op);
+	if (!op)
+		return range_of(t, pc, reg);
+	if (intrinsic == INTRINSIC_bit_bnot || n > REGISTERS)
+		return (struct range){ 31, 31 };
+	if (!is_shift(op))
+		return joint(t, pc, op, reg, n);
+	if (!rk_is_constant(t, pc, reg + 1, &k))
+		return (struct range){ 31, 31 };
+	return shifted(range_of(t, pc, reg), op, k & 31);
+}
+
 bool is_bits_intrinsic(const struct compiler *c, int intrinsic)
 {
 	return bits_takes(intrinsic, b_of(call_here(c)) - 1);
@@ -84,7 +141,7 @@ void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back)
 		emit_insn(c->e, INSN_ALU | op, 1, 0, 0, -1);
 	for (n = 2; n < b_of(i); n++)
 		operate(c, op, a + n, slow);
-	emit_alu_imm(c->e, INSN_LSH, 1, 32);
-	emit_alu_imm(c->e, INSN_ARSH, 1, 32);
+	if (bits_range(&c->types, c->pc, intrinsic).low >= 0)
+		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 1, 1, 32, 0);
 	store_result(c, i, false, back);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* Implements compile.h for all instructions except calls and table accesses. */
+/* Implements compile.h for all instructions except calls, table accesses and arithmetic. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,12 +199,23 @@ static u8 types_of_register(const struct compiler *c, u32 reg)
 	return fact_at(&c->types, c->pc, reg)->types;
 }
 
+void check_within(struct compiler *c, u8 reg, struct range range, u32 fail)
+{
+	u32 rest = 63 - (range.low > range.high ? range.low : range.high);
+
+	emit_mov(c->e, 0, reg);
+	if (range.low < 0) {
+		emit_alu_imm(c->e, INSN_RSH, 0, range.high);
+		return emit_branch_imm(c->e, INSN_JNE, 0, 0, fail);
+	}
+	emit_alu_imm(c->e, INSN_LSH, 0, rest);
+	emit_alu_imm(c->e, INSN_ARSH, 0, rest);
+	emit_branch(c->e, INSN_JNE, 0, reg, fail);
+}
+
 void check_integer(struct compiler *c, u8 reg, u32 fail)
 {
-	emit_mov(c->e, 0, reg);
-	emit_alu_imm(c->e, INSN_LSH, 0, 64 - INTEGER_BITS);
-	emit_alu_imm(c->e, INSN_ARSH, 0, 64 - INTEGER_BITS);
-	emit_branch(c->e, INSN_JNE, 0, reg, fail);
+	check_within(c, reg, RANGE_OF_INTEGERS, fail);
 }
 
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail)
@@ -237,8 +248,7 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 		check_integer(c, reg, fail);
 }
 
-/* Do the register's values always have a tag for @types, so that the tag need not be stored? */
-static bool has_tag(const struct compiler *c, u32 reg, u8 types)
+bool has_tag(const struct compiler *c, u32 reg, u8 types)
 {
 	return !(types_of_register(c, reg) & ~types) && !c->has_deferred[reg];
 }
@@ -424,183 +434,7 @@ static void compile_setupval(struct compiler *c, u32 from, u32 up)
 	emit_land(c->e, back);
 }
 
-/* -- Arithmetic --------------------------------------------------------------- */
-
-static bool may_be_integer(const struct compiler *c, u32 rk)
-{
-	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
-}
-
-static bool is_constant(const struct compiler *c, u32 rk, s64 *k)
-{
-	return rk_is_constant(&c->types, c->pc, rk, k);
-}
-
-/* Goes to @fail if the product r1 is 0 and a factor, r2 or r3, is negative: that is -0. */
-static void check_zero(struct compiler *c, u32 fail)
-{
-	u32 fine = emit_label(c->e);
-
-	emit_branch_imm(c->e, INSN_JNE, 1, 0, fine);
-	emit_alu(c->e, INSN_OR, 3, 2);
-	emit_branch_imm(c->e, INSN_JSLT, 3, 0, fail);
-	emit_land(c->e, fine);
-}
-
-/* r1 = r1 * RK(@rk), which fits in 64 bits: both have 32 bits, or one has few bits. */
-static void emit_multiply(struct compiler *c, u32 rk, u32 fail)
-{
-	s64 k;
-	bool is_few = is_constant(c, rk, &k) && k >= -2048 && k <= 2048;
-
-	if (is_few && k > 0)
-		return emit_alu_imm(c->e, INSN_MUL, 1, k);
-	load_integer(c, 2, rk, fail);
-	if (!is_few) {
-		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 0, 1, 32, 0);
-		emit_branch(c->e, INSN_JNE, 0, 1, fail);
-		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 0, 2, 32, 0);
-		emit_branch(c->e, INSN_JNE, 0, 2, fail);
-	}
-	emit_mov(c->e, 3, 1);
-	emit_alu(c->e, INSN_MUL, 1, 2);
-	check_zero(c, fail);
-}
-
-/* r1 modulo the instruction's constant, for any r1, with Lua's rounding. */
-static void emit_division(struct compiler *c, const struct cold *cold)
-{
-	s64 k = 1;
-
-	is_constant(c, c_of(insn_at(c)), &k);
-	emit_constant(c->e, 2, k);
-	emit_insn(c->e, INSN_ALU64 | INSN_MOD | INSN_X, 1, 2, 1, 0);
-	emit_branch_imm(c->e, INSN_JSGE, 1, 0, cold->back);
-	emit_alu(c->e, INSN_ADD, 1, 2);
-	emit_jump(c->e, cold->back);
-}
-
-/*
- * r1 = r1 modulo a positive constant k. A division takes as long as twenty other instructions, so
- * for x < 2^31 the quotient is (x * m) >> (31 + n), with k <= 2^n and m = 2^(31 + n) / k, rounded
- * up. Then m * k exceeds 2^(31 + n) by less than 2^n, so x * m exceeds x / k * 2^(31 + n) by less
- * than 2^(31 + n) / k, which does not change the quotient.
- */
-static void emit_modulo(struct compiler *c, s64 k)
-{
-	u32 back, n = 0;
-
-	if (!(k & (k - 1)))
-		return emit_alu_imm(c->e, INSN_AND, 1, k - 1);
-	while (1L << n < k)
-		n++;
-	back = emit_label(c->e);
-	emit_mov(c->e, 2, 1);
-	emit_alu_imm(c->e, INSN_RSH, 2, 31);
-	emit_branch_imm(c->e, INSN_JNE, 2, 0, cold_path(c, emit_division, 0, back));
-	emit_constant(c->e, 2, ((1L << (31 + n)) + k - 1) / k);
-	emit_alu(c->e, INSN_MUL, 2, 1);
-	emit_alu_imm(c->e, INSN_RSH, 2, 31 + n);
-	emit_alu_imm(c->e, INSN_MUL, 2, k);
-	emit_alu(c->e, INSN_SUB, 1, 2);
-	emit_land(c->e, back);
-}
-
-static bool is_fast_arith(const struct compiler *c, u32 i)
-{
-	u32 rc = op_of(i) == OP_UNM ? b_of(i) : c_of(i);
-	s64 k;
-
-	if (!may_be_integer(c, b_of(i)) || !may_be_integer(c, rc))
-		return false;
-	switch (op_of(i)) {
-	case OP_ADD: case OP_SUB: case OP_MUL: case OP_UNM:
-		return true;
-	case OP_MOD:
-		return is_constant(c, rc, &k) && k > 0;
-	default:
-		return false;
-	}
-}
-
-static void emit_arith(struct compiler *c, u32 i, u32 fail)
-{
-	u32 rc = c_of(i);
-	s64 k;
-	bool is_k = op_of(i) != OP_UNM && is_constant(c, rc, &k);
-
-	load_integer(c, 1, b_of(i), fail);
-	if (op_of(i) == OP_UNM) {
-		/* -0 is not an integer. */
-		emit_branch_imm(c->e, INSN_JEQ, 1, 0, fail);
-		emit_insn(c->e, INSN_ALU64 | INSN_NEG, 1, 0, 0, 0);
-	} else if (op_of(i) == OP_MOD) {
-		return emit_modulo(c, k);
-	} else if (op_of(i) == OP_MUL) {
-		emit_multiply(c, rc, fail);
-	} else if (is_k) {
-		emit_alu_imm(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, k);
-	} else {
-		load_integer(c, 2, rc, fail);
-		emit_alu(c->e, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, 1, 2);
-	}
-	check_integer(c, 1, fail);
-}
-
-/*
- * Is the quotient only used by the next call, of math.floor()? Then it can be rounded here, where
- * the quotient of an integer by a power of 2 is a shift; rounding again does not change it.
- */
-static bool is_floored(const struct compiler *c, u32 i, s64 *k)
-{
-	u32 next = c->p->code[c->pc + 1], a = a_of(next);
-	const struct fact *f;
-
-	if (op_of(i) != OP_DIV || op_of(next) != OP_CALL || a + 1 != a_of(i) ||
-	    b_of(next) != 2 || c->types.target[c->pc + 1] || !may_be_integer(c, b_of(i)))
-		return false;
-	f = fact_at(&c->types, c->pc, a);
-	return f->sure && intrinsic_of(c->runtime, f->origin) == INTRINSIC_math_floor &&
-	       is_constant(c, c_of(i), k) && *k > 0 && !(*k & (*k - 1));
-}
-
-static void compile_floored(struct compiler *c, u32 i, s64 k)
-{
-	u32 back = emit_label(c->e);
-
-	load_integer(c, 1, b_of(i), cold_helper(c, HELPER_arith, back));
-	emit_alu_imm(c->e, INSN_ARSH, 1, __builtin_ctzl(k));
-	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i)), 1);
-	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(i)), TAG_NUMBER);
-	emit_land(c->e, back);
-}
-
-/*
- * The result of two integers is expected to be an integer, so that types in loops stay known. If
- * it is not, the interpreter takes over.
- */
-static void compile_arith(struct compiler *c)
-{
-	u32 i = insn_at(c), back, fail;
-	s64 k;
-	bool sure = types_of_rk(&c->types, c->pc, b_of(i)) == T_INTEGER && op_of(i) != OP_UNM &&
-		    op_of(i) != OP_MOD && types_of_rk(&c->types, c->pc, c_of(i)) == T_INTEGER;
-
-	if (is_floored(c, i, &k))
-		return compile_floored(c, i, k);
-	if (!is_fast_arith(c, i))
-		return call_helper(c, HELPER_arith, c->pc);
-	back = emit_label(c->e);
-	fail = sure ? cold_leave(c) : cold_helper(c, HELPER_arith, back);
-	emit_arith(c, i, fail);
-	/* The register already has the tag of the operand. */
-	if (!c->has_deferred[a_of(i)] &&
-	    (a_of(i) == b_of(i) || (op_of(i) != OP_UNM && a_of(i) == c_of(i))))
-		emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i)), 1);
-	else
-		store_integer(c, a_of(i), 1);
-	emit_land(c->e, back);
-}
+/* -- Operators --------------------------------------------------------------- */
 
 static void compile_not(struct compiler *c, u32 to, u32 from)
 {
@@ -741,16 +575,27 @@ static u8 exchanged(u8 op)
 	}
 }
 
+static bool may_be_integer(const struct compiler *c, u32 rk)
+{
+	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
+}
+
+/* Is the operand an integer that fits an instruction? */
+static bool is_immediate(const struct compiler *c, u32 rk, s64 *k)
+{
+	return rk_is_constant(&c->types, c->pc, rk, k) && *k == (s32)*k;
+}
+
 static void compile_compare_integers(struct compiler *c, u32 i)
 {
 	u32 slow = cold_compare(c), to = target_of(c, c->pc + 1), rb = b_of(i), rc = c_of(i);
 	u8 op = compare_op(op_of(i), a_of(i));
 	s64 k;
 
-	if (is_constant(c, rb, &k)) {
+	if (is_immediate(c, rb, &k)) {
 		load_integer(c, 1, rc, slow);
 		emit_branch_imm(c->e, exchanged(op), 1, k, to);
-	} else if (is_constant(c, rc, &k)) {
+	} else if (is_immediate(c, rc, &k)) {
 		load_integer(c, 1, rb, slow);
 		emit_branch_imm(c->e, op, 1, k, to);
 	} else {
@@ -801,9 +646,9 @@ static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
 /* Is one operand of the OP_EQ an integer, *@k, and the other a register? */
 static bool equals_integer(const struct compiler *c, u32 i, u32 *reg, s64 *k)
 {
-	bool first = is_constant(c, b_of(i), k);
+	bool first = is_immediate(c, b_of(i), k);
 
-	if (op_of(i) != OP_EQ || (!first && !is_constant(c, c_of(i), k)))
+	if (op_of(i) != OP_EQ || (!first && !is_immediate(c, c_of(i), k)))
 		return false;
 	*reg = first ? c_of(i) : b_of(i);
 	return !(*reg & RK_K) && types_of_register(c, *reg) != T_INTEGER;

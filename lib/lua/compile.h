@@ -156,14 +156,21 @@ u8 compare_op(enum op op, bool holds);
 /* Calls a helper with L and the pc; it may move the frame. */
 void call_helper(struct compiler *c, u32 helper, u32 pc);
 
-/* Goes to @fail unless @reg holds an integer of INTEGER_BITS.  Overwrites r0. */
+/* Goes to @fail unless the integer in @reg is in @range.  Overwrites r0. */
+void check_within(struct compiler *c, u8 reg, struct range range, u32 fail);
+/* As above, for integers of INTEGER_BITS. */
 void check_integer(struct compiler *c, u8 reg, u32 fail);
 /* Loads the operand as an integer into @reg, or goes to @fail. */
 void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail);
+/* Do the register's values always have a tag for @types, so that the tag need not be stored? */
+bool has_tag(const struct compiler *c, u32 reg, u8 types);
 /* R(@to) = the integer in @reg. */
 void store_integer(struct compiler *c, u32 to, u8 reg);
 /* Goes to @fail unless R(@reg) has the tag @tag. */
 void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
+
+/* arith.c: arithmetic.  Compiles the instruction, or the chain that begins with it. */
+void compile_arith(struct compiler *c);
 
 /* lazy_stores.c: finds the values to defer. */
 bool defer_find(struct compiler *c);

@@ -37,7 +37,7 @@ static bool compares(const struct types *t, uint32_t pc, uint32_t rk, uint32_t o
 
 	if (other & RK_K)
 		return false;
-	return rk_is_constant(t, pc, rk, &k) ||
+	return (rk_is_constant(t, pc, rk, &k) && k == (int32_t)k) ||
 	       (rk & RK_K && t->p->k[rk & ~RK_K].tag != TAG_NUMBER);
 }
 

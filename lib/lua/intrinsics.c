@@ -53,7 +53,8 @@ void check_open(struct compiler *c, u32 slow)
 
 void emit_for_integer(struct compiler *c, const struct cold *cold)
 {
-	u32 a = a_of(c->p->code[cold->pc]), other = emit_label(c->e);
+	u32 a = a_of(c->p->code[cold->pc]), other = emit_label(c->e), n;
+	struct range range;
 
 	call_helper(c, HELPER_call, cold->pc);
 	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
@@ -62,17 +63,24 @@ void emit_for_integer(struct compiler *c, const struct cold *cold)
 	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, a));
 	emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, other);
 	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a));
-	check_integer(c, 1, other);
+	expected_result(&c->types, cold->pc, fact_at(&c->types, cold->pc, 0), &range);
+	check_within(c, 1, range, other);
 	emit_jump(c->e, cold->back);
 	emit_land(c->e, other);
-	emit_constant(c->e, 2, cold->pc + 1);
+	/* The interpreter cannot take over between calls that pass on all results. */
+	for (n = 1; n <= open_calls(&c->types, cold->pc); n++) {
+		call_helper(c, HELPER_call, cold->pc + n);
+		emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	}
+	emit_constant(c->e, 2, cold->pc + n);
 	emit_jump(c->e, c->leave);
 }
 
 u32 cold_for_integer(struct compiler *c, u32 back)
 {
-	bool is_expected =
-		expected_result(&c->types, c->pc, fact_at(&c->types, c->pc, 0)) == T_INTEGER;
+	struct range range;
+	bool is_expected = expected_result(&c->types, c->pc, fact_at(&c->types, c->pc, 0),
+					   &range) == T_INTEGER;
 
 	return cold_path(c, emit_for_integer, is_expected, back);
 }

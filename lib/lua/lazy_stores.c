@@ -319,7 +319,7 @@ static bool is_aware(const struct compiler *c, u32 reg)
 	bool is_k = rk_is_constant(&c->types, c->pc, reg, &k);
 
 	switch (op_of(i)) {
-	case OP_ADD: case OP_SUB: case OP_MUL: case OP_UNM:
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_MOD: case OP_UNM:
 		return is_k;
 	case OP_EQ: case OP_LT: case OP_LE:
 		return is_k && !is_plain(c, b) && !is_plain(c, rc);

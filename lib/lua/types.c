@@ -91,11 +91,11 @@ bool rk_is_constant(const struct types *types, uint32_t pc, uint32_t rk, int64_t
 
 	if (rk & RK_K) {
 		*value = types->p->k[rk & ~RK_K].bits;
-		return types_of_rk(types, pc, rk) == T_INTEGER && *value == (int32_t)*value;
+		return types_of_rk(types, pc, rk) == T_INTEGER;
 	}
 	f = fact_at(types, pc, rk);
 	*value = f->origin;
-	return f->constant && *value == (int32_t)*value;
+	return f->constant;
 }
 
 uint64_t function_at(const struct types *types, uint32_t pc, uint32_t reg)
@@ -113,6 +113,17 @@ static void set(const struct types *t, struct fact *f, uint32_t reg, uint8_t typ
 	f[reg].origin = origin;
 	f[reg].sure = false;
 	f[reg].constant = false;
+	f[reg].low = f[reg].types & T_INTEGER ? INTEGER_BITS - 1 : NOT_NEGATIVE;
+	f[reg].high = f[reg].types & T_INTEGER ? INTEGER_BITS - 1 : 0;
+}
+
+/* The integers that the register may hold, after set(), are in @range. */
+static void set_range(const struct types *t, struct fact *f, uint32_t reg, struct range range)
+{
+	if (reg >= t->p->nregs || t->p->captured[reg] || !(f[reg].types & T_INTEGER))
+		return;
+	f[reg].low = range.low < INTEGER_BITS ? range.low : INTEGER_BITS - 1;
+	f[reg].high = range.high < INTEGER_BITS ? range.high : INTEGER_BITS - 1;
 }
 
 static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fact from)
@@ -120,6 +131,7 @@ static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fac
 	if (reg >= t->p->nregs)
 		return;
 	set(t, f, reg, from.types, from.origin);
+	set_range(t, f, reg, (struct range){ from.low, from.high });
 	f[reg].sure = from.sure && !t->p->captured[reg];
 	f[reg].constant = from.constant && !t->p->captured[reg];
 }
@@ -128,9 +140,13 @@ static void copy(const struct types *t, struct fact *f, uint32_t reg, struct fac
 static struct fact fact_of(struct value v)
 {
 	uint8_t types = types_of(v);
+	struct range range = range_of_constant(v.bits);
 
 	if (types == T_INTEGER)
-		return (struct fact){ .types = types, .constant = true, .origin = v.bits };
+		return (struct fact){
+			.types = types, .constant = true, .origin = v.bits,
+			.low = range.low, .high = range.high,
+		};
 	return (struct fact){ .types = types, .sure = true, .origin = origin_of(v) };
 }
 
@@ -215,18 +231,52 @@ static bool is_tested(const struct types *t, uint32_t pc)
 	}
 }
 
-/* string.byte() is expected to find a character if the script does not test the result. */
-uint8_t expected_result(const struct types *t, uint32_t pc, const struct fact *f)
+uint32_t expected_arguments(const struct types *t, uint32_t pc)
 {
-	uint32_t i = t->p->code[pc], n = b_of(i) - 1;
+	uint32_t i = t->p->code[pc], before = pc ? t->p->code[pc - 1] : 0;
+	struct range range;
+
+	if (b_of(i))
+		return b_of(i) - 1;
+	if (!pc || !t->p->begins[pc - 1] || op_of(before) != OP_CALL || c_of(before) ||
+	    a_of(before) <= a_of(i) || !t->reached[pc - 1] ||
+	    expected_result(t, pc - 1, fact_at(t, pc - 1, 0), &range) != T_INTEGER)
+		return ~0U;
+	return a_of(before) - a_of(i);
+}
+
+uint32_t open_calls(const struct types *t, uint32_t pc)
+{
+	const struct proto *p = t->p;
+	uint32_t n;
+
+	for (n = 0; op_of(p->code[pc + n]) == OP_CALL && (!n || !b_of(p->code[pc + n])); n++)
+		if (c_of(p->code[pc + n]) || pc + n + 1 >= p->ncode)
+			return n;
+	return 0;
+}
+
+/* string.byte() is expected to find a character if the script does not test the result. */
+uint8_t expected_result(const struct types *t, uint32_t pc, const struct fact *f,
+			struct range *range)
+{
+	uint32_t i = t->p->code[pc], n;
 	int intrinsic;
 
-	if (!(f[a_of(i)].types & T_FUNCTION) || t->args || c_of(i) != 2)
+	*range = RANGE_OF_INTEGERS;
+	if (!(f[a_of(i)].types & T_FUNCTION) || t->args || c_of(i) == 1 || c_of(i) > 2 ||
+	    (!c_of(i) && !open_calls(t, pc)))
 		return T_ANY;
 	intrinsic = intrinsic_of(t->runtime, f[a_of(i)].origin);
-	if (intrinsic == INTRINSIC_str_byte)
+	n = expected_arguments(t, pc);
+	if (intrinsic == INTRINSIC_str_byte) {
+		*range = (struct range){ NOT_NEGATIVE, 8 };
 		return (n == 1 || n == 2) && !is_tested(t, pc) ? T_INTEGER : T_ANY;
-	return bits_takes(intrinsic, n) ? T_INTEGER : T_ANY;
+	}
+	if (!bits_takes(intrinsic, n))
+		return T_ANY;
+	*range = bits_range(t, pc, intrinsic);
+	return T_INTEGER;
 }
 
 static void set_library(const struct types *t, uint32_t pc, struct fact *f)
@@ -238,6 +288,41 @@ static void set_library(const struct types *t, uint32_t pc, struct fact *f)
 		copy(t, f, a, fact_of(v));
 	else
 		set(t, f, a, T_ANY, 0);
+}
+
+/* The counter, to which a positive step is added up to the limit, or the reverse. */
+static void for_loop(const struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t a = a_of(t->p->code[pc]);
+	struct range counter = { f[a + 3].low, f[a + 3].high };
+	struct range limit = { f[a + 1].low, f[a + 1].high };
+	int64_t step;
+
+	if (!rk_is_constant(t, pc, a + 2, &step) || !step)
+		counter = RANGE_OF_INTEGERS;
+	else if (step > 0)
+		counter.high = limit.high;
+	else
+		counter.low = limit.low;
+	set(t, f, a + 3, T_INTEGER, 0);
+	set_range(t, f, a + 3, counter);
+}
+
+/* The loop begins with the counter that its end then finds, unless it does not run at all. */
+static void for_prep(const struct types *t, struct fact *f, uint32_t a)
+{
+	struct fact first = f[a], limit = f[a + 1], by = f[a + 2];
+	bool known = first.types & T_INTEGER;
+	uint32_t r;
+
+	for (r = a; r < a + 4; r++)
+		set(t, f, r, T_INTEGER, 0);
+	if (known)
+		set_range(t, f, a + 3, (struct range){ first.low, first.high });
+	if (limit.types & T_INTEGER)
+		set_range(t, f, a + 1, (struct range){ limit.low, limit.high });
+	if (by.constant)
+		copy(t, f, a + 2, by);
 }
 
 static void self(const struct types *t, uint32_t pc, struct fact *f)
@@ -261,6 +346,8 @@ static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
 	int64_t k;
 
 	c = op_of(i) == OP_UNM ? b : types_of_rk(t, pc, c_of(i));
+	if (op_of(i) == OP_MOD && types_chain(t, pc))
+		return T_INTEGER;
 	if ((b | c) & ~(T_NUMBERS | T_STRING))
 		return T_ANY;
 	switch (op_of(i)) {
@@ -276,7 +363,8 @@ static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
 
 bool for_step(const struct types *t, uint32_t pc, int64_t *step)
 {
-	return rk_is_constant(t, pc, a_of(t->p->code[pc]) + 2, step) && *step;
+	return rk_is_constant(t, pc, a_of(t->p->code[pc]) + 2, step) && *step &&
+	       *step == (int32_t)*step;
 }
 
 static uint64_t gettable_origin(const struct types *t, const struct fact *f, uint32_t table,
@@ -306,17 +394,23 @@ static void concat(const struct types *t, struct fact *f, uint32_t i)
 static void call(const struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t i = t->p->code[pc], a = a_of(i);
+	struct range range = RANGE_OF_INTEGERS;
 	uint8_t result = T_ANY;
+	bool is_wanted;
 
 	if (f[a].sure && f[a].types == T_FUNCTION &&
 	    syscall_is_small(syscall_of(t->runtime, f[a].origin)))
 		result = T_INTEGER;
 	else if (!types_inline(t, pc, f, &result))
-		result = expected_result(t, pc, f);
+		result = expected_result(t, pc, f, &range);
+	/* If all results are wanted, one is expected of these functions only. */
+	is_wanted = c_of(i) > 1 || (!c_of(i) && range_bits(range) < INTEGER_BITS - 1);
 	forget_from(t, f, a);
 	/* The caller can check these types even if the call was not inlined. */
-	if (c_of(i) > 1 && (result == T_INTEGER || result == T_BOOLEAN))
+	if (is_wanted && (result == T_INTEGER || result == T_BOOLEAN)) {
 		set(t, f, a, result, 0);
+		set_range(t, f, a, range);
+	}
 }
 
 /* Updates the facts before the instruction at @pc to those after it. */
@@ -360,11 +454,19 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 	case OP_NEWTABLE:
 		set(t, f, a, T_TABLE, NEW_TABLE);
 		break;
-	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_POW: case OP_UNM:
+	case OP_MOD:
+		/* What a chain has computed before is not stored. */
+		for (r = 1; t->chain[pc] && r < t->chain[pc]; r++)
+			set(t, f, a_of(t->p->code[pc - r]), T_ANY, 0);
+		/* Fall through. */
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_POW: case OP_UNM:
 		set(t, f, a, arith_types(t, pc, i), 0);
+		set_range(t, f, a, range_of_result(t, pc));
 		break;
 	case OP_LEN:
 		set(t, f, a, f[b].types & ~(T_STRING | T_TABLE) ? T_ANY : T_INTEGER, 0);
+		if (f[a].types == T_INTEGER)
+			set_range(t, f, a, (struct range){ NOT_NEGATIVE, 32 });
 		break;
 	case OP_CONCAT:
 		concat(t, f, i);
@@ -379,11 +481,10 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 		forget_from(t, f, a + 2);
 		break;
 	case OP_FORPREP:
-		for (r = a; r < a + 4; r++)
-			set(t, f, r, T_INTEGER, 0);
+		for_prep(t, f, a);
 		break;
 	case OP_FORLOOP:
-		set(t, f, a + 3, T_INTEGER, 0);
+		for_loop(t, pc, f);
 		break;
 	case OP_CLOSURE:
 		set(t, f, a, T_FUNCTION, 0);
@@ -395,6 +496,19 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 
 /* -- All instructions ------------------------------------------------------------------------ */
 
+/* Ranges that grow around a loop do so in few steps. */
+static int8_t wider(int8_t bits, int8_t other)
+{
+	static const int8_t steps[] = { 0, 8, 16, 31, 32, 40, INTEGER_BITS - 1 };
+	uint32_t n = 0;
+
+	if (other <= bits)
+		return bits;
+	while (steps[n] < other)
+		n++;
+	return steps[n];
+}
+
 /* Merges @from into @to. Returns whether @to has changed. */
 static bool merge(struct fact *to, const struct fact *from)
 {
@@ -402,14 +516,16 @@ static bool merge(struct fact *to, const struct fact *from)
 	bool same = was.origin == from->origin;
 
 	if (same && was.types == from->types && was.sure == from->sure &&
-	    was.constant == from->constant)
+	    was.constant == from->constant && was.low >= from->low && was.high >= from->high)
 		return false;
 	to->types |= from->types;
+	to->low = wider(was.low, from->low);
+	to->high = wider(was.high, from->high);
 	to->origin = same ? was.origin : 0;
 	to->sure &= same && from->sure;
 	to->constant &= same && from->constant;
 	return to->types != was.types || to->origin != was.origin || to->sure != was.sure ||
-	       to->constant != was.constant;
+	       to->constant != was.constant || to->low != was.low || to->high != was.high;
 }
 
 /* Control may reach @pc with the facts @f. */
@@ -545,12 +661,15 @@ bool types_infer_for(struct types *t, const struct runtime *runtime, const struc
 	t->facts = calloc(p->ncode * p->nregs, sizeof(*t->facts));
 	t->reached = calloc(p->ncode + 2, 1);
 	t->target = calloc(p->ncode + 2, 1);
+	t->chain = calloc(p->ncode + 2, 1);
 	t->waiting = calloc(p->ncode + 2, 1);
 	/* Room for any register number; allocated, because threads have little stack. */
 	t->now = calloc(REGISTERS, sizeof(*t->now));
-	if (!t->facts || !t->reached || !t->target || !t->waiting || !t->now)
+	if (!t->facts || !t->reached || !t->target || !t->chain || !t->waiting || !t->now)
 		return false;
 	mark_targets(t);
+	if (!types_find_chains(t))
+		return false;
 	begin(t);
 	/* Visits the first waiting instruction, because control mostly flows forward. */
 	for (pc = 0; pc < p->ncode; pc = t->next) {
@@ -569,6 +688,7 @@ void types_free(struct types *t)
 	free(t->facts);
 	free(t->reached);
 	free(t->target);
+	free(t->chain);
 	free(t->waiting);
 	free(t->now);
 }

@@ -23,17 +23,28 @@ enum {
  *          table; ID_SYSCALL and a number; NEW_TABLE; 0: unknown
  * @sure:   it certainly is that value
  * @constant: it is the integer @origin
+ * @low, @high: if it is an integer, it is within this struct range
  */
 struct fact {
 	uint8_t types;
 	bool sure, constant;
+	int8_t low, high;
 	uint64_t origin;
 };
+
+/* Integers of at least -2^@low, or 0 if @low is negative, and less than 2^@high. */
+struct range {
+	int low, high;
+};
+
+#define RANGE_OF_INTEGERS	((struct range){ INTEGER_BITS - 1, INTEGER_BITS - 1 })
+#define NOT_NEGATIVE		(-1)
 
 /**
  * struct types - for each instruction @facts[pc * p->nregs + register]
  * @reached: for each instruction: it may be executed
  * @target:  for each instruction: a jump may lead to it
+ * @chain:   for the first and the last instruction of a possible chain: its number of instructions
  * @args:    facts about the @nargs arguments of the call for which the function is inlined; NULL:
  *           any call
  * The other fields are private to types_infer().
@@ -43,6 +54,7 @@ struct types {
 	const struct proto *p;
 	struct fact *facts;
 	bool *reached, *target;
+	uint8_t *chain;
 	const struct fact *args;
 	uint32_t nargs;
 	bool *waiting;		/* for each instruction: to be visited again */
@@ -71,8 +83,19 @@ const struct proto *types_inline(const struct types *types, uint32_t pc, const s
 
 /* The types of an operand, a register or a constant. */
 uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
-/* Is the operand always the same integer, of 32 bits? */
+/* Is the operand always the same integer? */
 bool rk_is_constant(const struct types *types, uint32_t pc, uint32_t rk, int64_t *value);
+/* ranges.c: where the operand is, if it is an integer. */
+struct range range_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
+struct range range_of_constant(int64_t value);
+/* Where the result of an OP_ADD, OP_SUB or OP_MUL of two integers is, if it is not rounded. */
+struct range range_of_arith(uint32_t op, struct range b, struct range c);
+/* The result of the instruction at @pc, arithmetic, if it is an integer. */
+struct range range_of_result(const struct types *types, uint32_t pc);
+bool range_fits(struct range range);
+/* n with |v| <= 2^n for all integers of the range. */
+int range_bits(struct range range);
+
 /* The address of the function that the register probably holds (fact.origin), or 0. */
 uint64_t function_at(const struct types *types, uint32_t pc, uint32_t reg);
 
@@ -88,12 +111,35 @@ int intrinsic_of(const struct runtime *runtime, uint64_t origin);
 
 /*
  * The certain or expected types of the result of a call of a library function: compiled code
- * leaves to the interpreter if a result is not an integer as expected.
+ * leaves to the interpreter if a result is not an integer of @range as expected.
  */
-uint8_t expected_result(const struct types *types, uint32_t pc, const struct fact *f);
+uint8_t expected_result(const struct types *types, uint32_t pc, const struct fact *f,
+			struct range *range);
+
+/*
+ * The number of arguments of the call at @pc; if the last ones are the results of another call,
+ * as expected of that. ~0: unknown.
+ */
+uint32_t expected_arguments(const struct types *types, uint32_t pc);
+
+/* arith.c: fills in types.chain. False if out of memory. */
+bool types_find_chains(struct types *types);
+/*
+ * The number of instructions of the chain that begins or ends at @pc, or 0. Its last instruction is
+ * a remainder by a constant, which is expected to be an integer.
+ */
+uint32_t types_chain(const struct types *types, uint32_t pc);
+
+/*
+ * For a call all of whose results are the last arguments of the next call: the number of calls that
+ * follow until one has a known number of results. 0: another instruction follows.
+ */
+uint32_t open_calls(const struct types *types, uint32_t pc);
 
 /* bits.c: is it a function of the library "bit" that is inline with @n arguments? */
 bool bits_takes(int intrinsic, uint32_t n);
+/* Where its result is. */
+struct range bits_range(const struct types *types, uint32_t pc, int intrinsic);
 
 bool is_integer(uint64_t bits);
 

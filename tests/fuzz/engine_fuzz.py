@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine_grammar import PRELUDE, Fast, loops, mathematics, shared
+from engine_grammar import PRELUDE, Fast, integers, loops, mathematics, shared
 from library import BUILD, Info, Options
 from lua_grammar import Generator
 
@@ -73,7 +73,7 @@ def program(seed: str) -> str:
 
 
 # Weights of the kinds of programs.
-KINDS = [*[loops] * 58, *[shared] * 28, *[mathematics] * 13, grammatical]
+KINDS = [*[loops] * 48, *[shared] * 24, *[integers] * 16, *[mathematics] * 11, grammatical]
 
 
 def over(end: End) -> bool:

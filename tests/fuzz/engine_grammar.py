@@ -171,6 +171,112 @@ end
 """
 
 
+FACTORS = [
+    *("2", "3", "5", "7", "10", "16", "31", "33", "37", "255", "256", "1000", "4096", "65521"),
+    *("65536", "65599", "1103515245", "16777619", "1000003", "1000000007", "2147483647"),
+    *("2147483648", "4294967291", "4294967296", "2654435761", "1099511627776", "0x5bd1e995"),
+    *("281474976710597", "1125899906842623", "2251799813685247", "1", "0", "-1", "-31", "0.5"),
+]
+SEEDS = [
+    *("0", "-0.0", "1", "-1", "255", "0x7fffffff", "-0x80000000", "0xffffffff", "2^32", "2^33 + 1"),
+    *("2^51 - 1", "-2^51", "2^51", "2^52 + 1", "2^53", "2^53 - 1", "-2^53", "2^53 + 2", "0/0"),
+    *("1/0", "0.5", "-1.5", "1e15 + 0.5", "1e300", "'5'", "nil", "E", "2^45 - 7", "-2^45 + 3"),
+]
+
+
+class Integers:
+    """Programs that hash: products and remainders around the bounds of integers, bits, bytes."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.names = ["a", "b", "h", "x", "i", "PRIME"]
+
+    def factor(self) -> str:
+        if self.rng.random() < 0.7:
+            return self.rng.choice(FACTORS)
+        return str(self.rng.getrandbits(self.rng.randint(1, 51)))
+
+    def leaf(self) -> str:
+        return self.rng.choice(self.names) if self.rng.random() < 0.7 else self.factor()
+
+    def chain(self) -> str:
+        rng = self.rng
+        text = f"{rng.choice(self.names)} * {self.leaf()}"
+        for _ in range(rng.randrange(4)):
+            by = f"{rng.choice('++-*')} {self.leaf()}"
+            text = f"({text}) {by}" if rng.random() < 0.8 else f"{self.leaf()} + ({text})"
+        return f"({text}) % {self.factor()}"
+
+    def bits(self, a: str, b: str) -> str:
+        """Beyond 2^51 the result of bit operations is undefined."""
+        rng = self.rng
+        name = rng.choice(["band", "bor", "bxor", "lshift", "rshift", "arshift", "bnot", "tobit"])
+        a = f"({a}) % {rng.choice(['2^32', '2^31', '65536', '256'])}"
+        a = rng.choice([a, a, f"{a} - 128", f"{a} - 2^31"])
+        if name in ("bnot", "tobit"):
+            return f"bit.{name}({a})"
+        b = rng.choice(["1", "7", "31", "32", "0", "255", "0xffffffff", "-1", f"({b}) % 2^32"])
+        return f"bit.{name}({a}, {b})"
+
+    def value(self, depth: int) -> str:
+        rng = self.rng
+        if not depth:
+            return self.leaf()
+        a, b = self.value(depth - 1), self.value(depth - 1)
+        return rng.choice(
+            [
+                f"({a} {rng.choice('+-*')} {b})",
+                f"(({a}) % {self.factor()})",
+                self.bits(a, b),
+                f"bit.bxor({self.bits(a, b)}, s:byte({rng.choice(['i', a])}))",
+                f"s:byte(({a}) % 16 + 1)",
+                f"t[({a}) % 8]",
+                f"math.floor(({a}) / {rng.choice(['2', '64', '3', '65536'])})",
+                f"-({a})",
+            ]
+        )
+
+    def statement(self) -> str:
+        rng = self.rng
+        to, value = rng.choice("hhhxa"), self.chain() if rng.random() < 0.6 else self.value(2)
+        text = f"{to} = {value}"
+        return rng.choice(
+            [
+                *[text] * 5,
+                f"if {self.leaf()} {rng.choice(['<', '<=', '=='])} {self.leaf()} then {text} end",
+                f"for _ = 1, 3 do {text} end",
+                f"{to} = {to} {rng.choice('+-*')} {self.leaf()} {to} = {to} % {self.factor()}",
+            ]
+        )
+
+    def program(self) -> str:
+        rng = self.rng
+        begin = rng.choice(["a = a % 2^32", "a = a % 65521", "a = bit.tobit(a % 2^32)", ""])
+        body = " ".join(self.statement() for _ in range(rng.randint(1, 3)))
+        first = rng.choice(["1", "0", "-3", "a"])
+        calls = "\n".join(
+            f"P(pcall(f, {rng.choice(SEEDS)}, {rng.choice(SEEDS)}, {rng.choice('1259')}))"
+            for _ in range(5)
+        )
+        return f"""
+local E, PRIME, s = setmetatable({{}}, META), 16777619, "\\0\\1abcdefg\\127\\128\\200\\254\\255z"
+local t = {{ [0] = 7, 1, 2 ^ 32, -5, 2 ^ 51 - 1, 0.5, 255, 65536 }}
+local function f(a, b, n)
+	local h, x = {rng.choice(["a", "b", "5381", "2166136261", "0", "-1"])}, {self.factor()}
+	{begin}
+	for i = {first}, n do {body} end
+	return h, x, a
+end
+function run()
+{calls}
+end
+"""
+
+
+def integers(rng: random.Random) -> str:
+    return Integers(rng).program()
+
+
 # Functions that share the script's local variables; some variables are reassigned.
 SHARED = Templates((HERE / "shared.templates").read_text(), number=number, integer=integer)
 
