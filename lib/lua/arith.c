@@ -186,8 +186,11 @@ static int modulo_bits(struct range range, int n)
 	return bits > 31 && 2 * (bits - n) + 4 <= 64 ? bits : 31;
 }
 
-/* r1 = r1, in @range, modulo a positive constant k. */
-static void emit_modulo(struct compiler *c, s64 k, struct range range)
+/*
+ * r1 = r1, in @range, modulo a positive constant k. A loop's fast code goes to @fail where a
+ * division is needed.
+ */
+static void emit_modulo(struct compiler *c, s64 k, struct range range, u32 fail)
 {
 	u32 back;
 	int n = 0, bits;
@@ -205,7 +208,9 @@ static void emit_modulo(struct compiler *c, s64 k, struct range range)
 	if (range.low >= 0 || range.high > bits) {
 		emit_mov(c->e, 2, 1);
 		emit_alu_imm(c->e, INSN_RSH, 2, bits);
-		emit_branch_imm(c->e, INSN_JNE, 2, 0, cold_path(c, emit_division, 0, back));
+		if (!c->loop)
+			fail = cold_path(c, emit_division, 0, back);
+		emit_branch_imm(c->e, INSN_JNE, 2, 0, fail);
 	}
 	if (bits == 31)
 		emit_short_modulo(c, k, n);
@@ -367,7 +372,7 @@ static struct wide emit_link(struct compiler *c, struct wide w, u32 rk, u32 fail
 		if (k & (k - 1))
 			w = limit(c, 1, w, EXACT_BITS, fail);
 		emit_modulo(c, k, (struct range){ w.may_be_negative ? w.bits : NOT_NEGATIVE,
-						  w.bits + 1 });
+						  w.bits + 1 }, fail);
 		return w;
 	}
 	if (op == OP_MUL) {
@@ -382,33 +387,40 @@ static struct wide emit_link(struct compiler *c, struct wide w, u32 rk, u32 fail
 	return w;
 }
 
+/* r1 = the result of the chain of @n instructions, the last of which is current afterwards. */
+static void emit_chain(struct compiler *c, u32 n, u32 fail)
+{
+	u32 i = insn_at(c), value;
+	struct wide w = wide_of(range_of(c, b_of(i)));
+
+	load_integer(c, 1, b_of(i), fail);
+	w = emit_link(c, w, c_of(i), fail);
+	while (--n) {
+		value = a_of(insn_at(c));
+		if (!c->loop)
+			defer_after(c);
+		c->pc++;
+		if (!c->loop)
+			defer_before(c);
+		w = emit_link(c, w, other_operand(insn_at(c), value), fail);
+	}
+}
+
 static void compile_chain(struct compiler *c, u32 n)
 {
-	u32 i = insn_at(c), back = emit_label(c->e), first = c->pc, slow;
-	struct wide w = wide_of(range_of(c, b_of(i)));
+	u32 back = emit_label(c->e), first = c->pc, last = first + n - 1, slow;
 
 	slow = c->caller ? cold_helper(c, HELPER_arith, back) :
 			   cold_path(c, emit_chain_slowly, n, back);
-	load_integer(c, 1, b_of(i), slow);
-	w = emit_link(c, w, c_of(i), slow);
-	while (--n) {
-		u32 value = a_of(insn_at(c));
-
-		defer_after(c);
-		c->pc++;
-		defer_before(c);
-		w = emit_link(c, w, other_operand(insn_at(c), value), slow);
-	}
-	i = insn_at(c);
+	emit_chain(c, n, slow);
 	/* Nothing was stored since the first instruction, so its facts say which tag is there. */
-	n = c->pc;
 	c->pc = first;
-	store_integer(c, a_of(i), 1);
-	c->pc = n;
+	store_integer(c, a_of(c->p->code[last]), 1);
+	c->pc = last;
 	emit_land(c->e, back);
 }
 
-/* -- Single instructions ------------------------------------------------------------------------ */
+/* -- Single instructions -------------------------------------------------------------------- */
 
 static bool is_fast_arith(const struct compiler *c, u32 i)
 {
@@ -437,7 +449,7 @@ static void emit_arith(struct compiler *c, u32 i, u32 fail)
 		return check_integer(c, 1, fail);
 	case OP_MOD:
 		is_constant(c, rc, &k);
-		return emit_modulo(c, k, b);
+		return emit_modulo(c, k, b, fail);
 	case OP_MUL:
 		emit_multiply(c, wide_of(b), rc, false, fail);
 		break;
@@ -446,6 +458,17 @@ static void emit_arith(struct compiler *c, u32 i, u32 fail)
 	}
 	if (!range_fits(range_of_arith(op_of(i), b, range_of(c, rc))))
 		check_integer(c, 1, fail);
+}
+
+u32 arith_in_loop(struct compiler *c, u32 n, u32 fail)
+{
+	if (n)
+		emit_chain(c, n, fail);
+	else if (is_fast_arith(c, insn_at(c)))
+		emit_arith(c, insn_at(c), fail);
+	else
+		return ~0U;
+	return c->pc;
 }
 
 /*
@@ -478,7 +501,8 @@ static void compile_floored(struct compiler *c, u32 i, s64 k)
 
 void compile_arith(struct compiler *c)
 {
-	u32 i = insn_at(c), chain = op_of(i) == OP_MOD ? 0 : types_chain(&c->types, c->pc), back, fail;
+	u32 i = insn_at(c), back, fail;
+	u32 chain = op_of(i) == OP_MOD ? 0 : types_chain(&c->types, c->pc);
 	s64 k;
 	bool sure = types_of_rk(&c->types, c->pc, b_of(i)) == T_INTEGER && op_of(i) != OP_UNM &&
 		    op_of(i) != OP_MOD && types_of_rk(&c->types, c->pc, c_of(i)) == T_INTEGER;

@@ -129,19 +129,26 @@ static void operate(struct compiler *c, u8 op, u32 reg, u32 slow)
 	emit_insn(c->e, INSN_ALU | op | INSN_X, 1, 2, 0, 0);
 }
 
-void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back)
+void bits_compute(struct compiler *c, u32 a, u32 n, int intrinsic, u32 slow)
 {
-	u32 a = a_of(i), slow = cold_for_integer(c, back), n;
+	u32 reg;
 	u8 op;
 
 	find_op(intrinsic, &op);
-	check_function(c, a, intrinsic, slow);
 	load_integer(c, 1, a + 1, slow);
 	if (intrinsic == INTRINSIC_bit_bnot)
 		emit_insn(c->e, INSN_ALU | op, 1, 0, 0, -1);
-	for (n = 2; n < b_of(i); n++)
-		operate(c, op, a + n, slow);
+	for (reg = a + 2; reg <= a + n; reg++)
+		operate(c, op, reg, slow);
 	if (bits_range(&c->types, c->pc, intrinsic).low >= 0)
 		emit_insn(c->e, INSN_ALU64 | INSN_MOV | INSN_X, 1, 1, 32, 0);
+}
+
+void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back)
+{
+	u32 a = a_of(i), slow = cold_for_integer(c, back);
+
+	check_function(c, a, intrinsic, slow);
+	bits_compute(c, a, b_of(i) - 1, intrinsic, slow);
 	store_result(c, i, false, back);
 }

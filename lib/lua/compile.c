@@ -242,6 +242,8 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 
 	if (rk_is_constant(&c->types, c->pc, rk, &k) || rk & RK_K)
 		return emit_constant(c->e, reg, k);
+	if (c->loop)
+		return loop_load(c->loop, reg, rk);
 	check_tag(c, rk, T_NUMBERS, TAG_NUMBER, fail);
 	load_register(c, reg, rk);
 	if (types_of_register(c, rk) != T_INTEGER)

@@ -24,6 +24,7 @@
 #define FRAME_SIZE	64
 
 struct compiler;
+struct fast;
 
 /**
  * struct deferred - a value that has not been stored
@@ -69,7 +70,7 @@ struct cold {
  * @inlines: for each instruction, the function that is inlined in place of the call
  * @in_loop: for each instruction: it is in a loop without calls, or inlined into one
  * @fast:    for each instruction: it ends a loop with fast code (loop_fast.c), which uses @slots of
- *           the frame
+ *           the frame; @loop: such code is compiled now
  * @defer_until: for each instruction, the last instruction that uses its value, if the value is
  *               deferred
  * @has_deferred: for each register: some instruction defers its value
@@ -100,6 +101,7 @@ struct compiler {
 	const struct proto **inlines;
 	bool *in_loop, *fast;
 	u32 slots;
+	struct fast *loop;
 	u32 *defer_until;
 	bool has_deferred[REGISTERS];
 	struct deferral *deferral;
@@ -172,6 +174,12 @@ void check_tag(struct compiler *c, u32 reg, u8 types, u32 tag, u32 fail);
 /* arith.c: arithmetic.  Compiles the instruction, or the chain that begins with it. */
 void compile_arith(struct compiler *c);
 
+/*
+ * For the fast code of a loop: computes the chain of @n instructions, or, for 0, this product or
+ * remainder, in r1. Returns its last instruction, or ~0U: an operand is no integer.
+ */
+u32 arith_in_loop(struct compiler *c, u32 n, u32 fail);
+
 /* lazy_stores.c: finds the values to defer. */
 bool defer_find(struct compiler *c);
 /* Defers the value of this instruction if possible; then the instruction needs no code. */
@@ -207,6 +215,8 @@ void defer_forget_from(struct compiler *c, u32 place);
 bool loop_find(struct compiler *c);
 /* Emits the fast code of such a loop, which the loop's other code enters at the end of a pass. */
 void loop_emit(struct compiler *c, const struct cold *cold);
+/* In such code: loads the integer RK(@rk) into @reg; the instruction is refused if it is none. */
+void loop_load(struct fast *f, u8 reg, u32 rk);
 /* The OP_FORPREP of the loop that ends at @pc, or ~0U. */
 u32 loop_prep(const struct compiler *c, u32 pc);
 
@@ -268,6 +278,8 @@ u32 cold_for_integer(struct compiler *c, u32 back);
 /* bits.c: operations of the library "bit", like is_intrinsic() and compile_intrinsic(). */
 bool is_bits_intrinsic(const struct compiler *c, int intrinsic);
 void compile_bits(struct compiler *c, u32 i, int intrinsic, u32 back);
+/* r1 = the result for the @n arguments after R(@a). */
+void bits_compute(struct compiler *c, u32 a, u32 n, int intrinsic, u32 slow);
 
 /* text.c: functions for text, likewise. */
 bool is_text_intrinsic(const struct compiler *c, int intrinsic);

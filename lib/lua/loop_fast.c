@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Fast code for loops over integers (see compile.h) that only read tables, or make system calls
- * with integers. They are compiled a second time without Lua's frame: numbers are in machine
- * registers and in the function's own frame (r10), without tags and without masks. Loop
+ * Fast code for loops over integers (see compile.h) that only read tables and strings, compute, or
+ * make system calls with integers. They are compiled a second time without Lua's frame: numbers are
+ * in machine registers and in the function's own frame (r10), without tags and without masks. Loop
  * invariants, such as the addresses of tables' elements, are computed before the loop.
  *
  * The fast code handles only the usual cases. In other cases it exits at the beginning of an
@@ -47,7 +47,7 @@ struct known {
 	struct value value;
 };
 
-/* A table that is looked up before the loop; with @name, a field of it. */
+/* A table or string that is looked up before the loop; with @name, a field of a table. */
 struct table {
 	bool in_frame;
 	u32 reg;
@@ -90,6 +90,8 @@ struct scope {
  * @cached:  the slot whose value is also in r5
  * @done:    the exit in @leaves at the loop's end
  * @leave:   the label of the current instruction's exit, if it has one
+ * @refused: an operand of the current instruction is no integer
+ * @libraries: the loop calls functions of libraries, which must be the original ones
  */
 struct fast {
 	struct compiler *c;
@@ -103,7 +105,7 @@ struct fast {
 	u32 ntables, nleaves, done;
 	struct leave leaves[EXITS];
 	u32 *seen, searches;
-	bool failed;
+	bool failed, refused, libraries;
 };
 
 enum end { REFUSED, GOES_ON, ENDS };
@@ -153,7 +155,11 @@ static u32 leave_for(struct fast *f, u32 pc, const struct known *now)
 static u32 leaves(struct fast *f)
 {
 	u32 pc = f->scope == &f->outer ? f->pc : f->call;
+	const u32 *code = f->c->p->code;
 
+	/* Between calls that pass on all results, only the interpreter knows how many these are. */
+	while (op_of(code[pc]) == OP_CALL && !b_of(code[pc]))
+		pc--;
 	if (f->leave == NO_LABEL)
 		f->leave = leave_for(f, pc, &f->outer.known[pc * f->c->p->nregs]);
 	return f->leave;
@@ -267,13 +273,12 @@ static u8 get_integer(struct fast *f, u32 rk, u8 spare)
 {
 	struct known k = known_of(f, rk);
 	u8 reg;
-	s64 v;
 
 	switch (k.kind) {
 	case K_VALUE:
-		if (!is_constant(f, rk, &v))
+		if (k.value.tag != TAG_NUMBER || !is_integer(k.value.bits))
 			return NO_REG;
-		emit_constant(f->c->e, spare, v);
+		emit_constant(f->c->e, spare, k.value.bits);
 		return spare;
 	case K_COUNTER:
 		return REG_COUNTER;
@@ -361,7 +366,7 @@ static struct known add_table(struct fast *f, struct table table)
 		const struct table *t = &f->tables[k.n];
 
 		if (t->in_frame == table.in_frame && t->reg == table.reg &&
-		    t->address == table.address && t->name == table.name)
+		    t->address == table.address && t->name == table.name && t->tag == table.tag)
 			break;
 	}
 	if (k.n == TABLES) {
@@ -369,7 +374,7 @@ static struct known add_table(struct fast *f, struct table table)
 		k.n = 0;
 	} else if (k.n == f->ntables) {
 		table.slot = new_slot(f);
-		if (table.tag == TAG_TABLE)
+		if (table.tag != TAG_NUMBER)
 			new_slot(f);
 		f->stable[table.slot] = true;
 		f->tables[f->ntables++] = table;
@@ -379,15 +384,16 @@ static struct known add_table(struct fast *f, struct table table)
 	return k;
 }
 
-/* The table in R(@reg) whose elements are read. */
-static const struct table *table_of(struct fast *f, u32 reg)
+/* The table or string (@tag) in R(@reg) that is read. */
+static const struct table *table_of(struct fast *f, u32 reg, u8 tag)
 {
 	struct known k = f->now[reg];
+	u8 type = tag == TAG_TABLE ? T_TABLE : T_STRING;
 
-	if (k.kind == K_FRAME && fact_before(f, k.n)->types & T_TABLE)
-		k = add_table(f, (struct table){ .in_frame = true, .reg = k.n, .tag = TAG_TABLE });
-	else if (k.kind == K_VALUE && k.value.tag == TAG_TABLE)
-		k = add_table(f, (struct table){ .address = k.value.bits, .tag = TAG_TABLE });
+	if (k.kind == K_FRAME && fact_before(f, k.n)->types & type)
+		k = add_table(f, (struct table){ .in_frame = true, .reg = k.n, .tag = tag });
+	else if (k.kind == K_VALUE && k.value.tag == tag)
+		k = add_table(f, (struct table){ .address = k.value.bits, .tag = tag });
 	return k.kind == K_TABLE ? &f->tables[k.n] : NULL;
 }
 
@@ -423,6 +429,16 @@ static bool takes_number(const struct fast *f, u32 pc, u32 reg)
 	return nr >= 0 && reg > a && (syscall_kinds(nr)[reg - a - 1] | 0x20) != 's';
 }
 
+/* Is the call at @pc an operation on bits, with R(@reg) as an operand? */
+static bool takes_bits(const struct fast *f, u32 pc, u32 reg)
+{
+	const struct types *t = &f->c->types;
+	u32 a = a_of(f->c->p->code[pc]);
+
+	return reg > a && bits_takes(intrinsic_of(t->runtime, fact_at(t, pc, a)->origin),
+				     expected_arguments(t, pc));
+}
+
 /* Is R(@reg) first used as a number? */
 static bool is_for_number(const struct fast *f, u32 reg)
 {
@@ -437,11 +453,13 @@ static bool is_for_number(const struct fast *f, u32 reg)
 		switch (op_of(i)) {
 		case OP_EQ:
 			return !(other & RK_K) || p->k[other & ~RK_K].tag == TAG_NUMBER;
-		case OP_ADD: case OP_SUB: case OP_LT: case OP_LE: case OP_MOVE: case OP_RETURN:
+		case OP_ADD: case OP_SUB: case OP_MUL: case OP_MOD: case OP_LT: case OP_LE:
+		case OP_MOVE: case OP_RETURN:
 			return true;
 		case OP_CALL:
 			return f->scope == &f->outer &&
-			       (f->c->inlines[pc] || takes_number(f, pc, reg));
+			       (f->c->inlines[pc] || takes_number(f, pc, reg) ||
+				takes_bits(f, pc, reg));
 		default:
 			return false;
 		}
@@ -475,7 +493,7 @@ static bool compile_element(struct fast *f, u32 i)
 
 	if (key.kind == K_VALUE && key.value.tag == TAG_STRING)
 		return compile_field(f, i);
-	t = is_for_number(f, a) ? table_of(f, b_of(i)) : NULL;
+	t = is_for_number(f, a) ? table_of(f, b_of(i), TAG_TABLE) : NULL;
 	offset = t ? get_offset(f, c_of(i)) : NO_REG;
 	if (offset == NO_REG)
 		return false;
@@ -505,6 +523,17 @@ static void check_end(struct fast *f, bool most)
 	emit_branch(f->c->e, most ? INSN_JSGT : INSN_JSLT, 1, 2, leaves(f));
 }
 
+/* Is the sum or difference always an integer? */
+static bool is_within(const struct fast *f)
+{
+	const struct types *t = &f->c->types;
+	u32 i = insn_at(f);
+
+	return f->scope == &f->outer &&
+	       range_fits(range_of_arith(op_of(i), range_of_rk(t, f->pc, b_of(i)),
+					 range_of_rk(t, f->pc, c_of(i))));
+}
+
 static bool compile_sum(struct fast *f, u32 i)
 {
 	u32 b = b_of(i), c = c_of(i);
@@ -521,17 +550,54 @@ static bool compile_sum(struct fast *f, u32 i)
 	if (is_constant(f, c, &k)) {
 		emit_mov(f->c->e, 1, rb);
 		emit_alu_imm(f->c->e, op, 1, k);
-		check_end(f, (k > 0) == (op == INSN_ADD));
+		if (!is_within(f))
+			check_end(f, (k > 0) == (op == INSN_ADD));
 	} else {
 		rc = get_integer(f, c, 2);
 		if (rc == NO_REG)
 			return false;
 		emit_mov(f->c->e, 1, rb);
 		emit_alu(f->c->e, op, 1, rc);
-		check_integer(f->c, 1, leaves(f));
+		if (!is_within(f))
+			check_integer(f->c, 1, leaves(f));
 	}
 	put_number(f, a_of(i), K_INTEGER, 1);
 	return true;
+}
+
+/* A chain, a product or a remainder, as in Lua's frame, with operands from here. */
+static bool compile_arithmetic(struct fast *f, u32 i)
+{
+	struct compiler *c = f->c;
+	u32 before = c->pc, n, last;
+
+	n = op_of(i) == OP_MOD || f->scope != &f->outer ? 0 : types_chain(&c->types, f->pc);
+	if (!n && op_of(i) != OP_MUL && op_of(i) != OP_MOD)
+		return compile_sum(f, i);
+	if (f->scope != &f->outer)
+		return false;
+	c->loop = f;
+	c->pc = f->pc;
+	last = arith_in_loop(c, n, leaves(f));
+	c->loop = NULL;
+	c->pc = before;
+	if (last == ~0U || f->refused)
+		return false;
+	f->cached = NOT_CACHED;
+	for (; f->pc < last; f->pc++)
+		f->now[a_of(c->p->code[f->pc])] = (struct known){ .kind = K_NOTHING };
+	put_number(f, a_of(c->p->code[last]), K_INTEGER, 1);
+	return true;
+}
+
+void loop_load(struct fast *f, u8 reg, u32 rk)
+{
+	u8 from = get_integer(f, rk, reg);
+
+	if (from == NO_REG)
+		f->refused = true;
+	else
+		emit_mov(f->c->e, reg, from);
 }
 
 static u32 target_of(const struct fast *f, u32 pc)
@@ -650,9 +716,10 @@ static void compile_scope(struct fast *f, u32 pc, u32 end)
 	struct emit *e = f->c->e;
 	enum end how;
 
-	for (; pc < end && !f->failed; pc++) {
+	for (; pc < end && !f->failed; pc = f->pc + 1) {
 		struct emit_mark before = emit_mark(e);
 
+		f->pc = pc;
 		if (!scope->reached[pc])
 			continue;
 		memcpy(f->now, &scope->known[pc * scope->p->nregs],
@@ -660,12 +727,12 @@ static void compile_scope(struct fast *f, u32 pc, u32 end)
 		emit_land(e, scope->labels[pc]);
 		if (scope->reached[pc] == 2)
 			f->cached = NOT_CACHED;
-		f->pc = pc;
+		f->refused = false;
 		if (scope == &f->outer)
 			f->leave = NO_LABEL;
 		how = compile_one(f);
 		if (how == GOES_ON) {
-			flow(scope, pc + 1, f->now, 1);
+			flow(scope, f->pc + 1, f->now, 1);
 		} else if (how == REFUSED) {
 			emit_rewind(e, before);
 			emit_jump(e, leaves(f));
@@ -808,11 +875,97 @@ static enum end compile_syscall(struct fast *f, u32 i)
 	return GOES_ON;
 }
 
+/* -- Strings and bits ----------------------------------------------------------------------- */
+
+/* R(A) = a function or table of a library, which is certain. */
+static bool compile_library(struct fast *f, u32 i)
+{
+	struct value v;
+
+	if (f->scope != &f->outer ||
+	    !types_library(&f->c->types, f->pc, fact_at(&f->c->types, f->pc, 0), &v))
+		return false;
+	f->libraries = true;
+	if (op_of(i) == OP_SELF && !table_of(f, b_of(i), TAG_STRING))
+		return false;
+	if (op_of(i) == OP_SELF && !assign(f, f->scope, f->now, a_of(i) + 1, f->now[b_of(i)]))
+		return false;
+	return assign(f, f->scope, f->now, a_of(i), (struct known){ .kind = K_VALUE, .value = v });
+}
+
+/* r5 = string.byte() of the string R(@text) at the index R(@rk), or at 1. */
+static bool compile_byte(struct fast *f, u32 text, u32 rk, bool has_index)
+{
+	const struct table *t = table_of(f, text, TAG_STRING);
+	struct emit *e = f->c->e;
+	u8 reg;
+
+	if (!t)
+		return false;
+	emit_constant(e, 1, 0);
+	if (has_index) {
+		reg = get_integer(f, rk, 1);
+		if (reg == NO_REG)
+			return false;
+		emit_mov(e, 1, reg);
+		emit_alu_imm(e, INSN_SUB, 1, 1);
+	}
+	emit_load(e, INSN_DW, 2, INSN_R10, place_of(t->slot));
+	emit_branch(e, INSN_JGE, 1, 2, leaves(f));
+	emit_load(e, INSN_DW, 3, INSN_R10, place_of(t->slot + 1));
+	emit_alu(e, INSN_ADD, 3, 1);
+	emit_load(e, INSN_B, CACHED, 3, STRING_TEXT);
+	f->cached = NOT_CACHED;
+	return true;
+}
+
+static bool compile_function(struct fast *f, u32 i, int intrinsic, u32 n)
+{
+	struct compiler *c = f->c;
+	u32 before = c->pc;
+
+	if (intrinsic == INTRINSIC_str_byte)
+		return (n == 1 || n == 2) && compile_byte(f, a_of(i) + 1, a_of(i) + 2, n == 2);
+	if (!bits_takes(intrinsic, n))
+		return false;
+	c->loop = f;
+	c->pc = f->pc;
+	bits_compute(c, a_of(i), n, intrinsic, leaves(f));
+	c->loop = NULL;
+	c->pc = before;
+	f->cached = NOT_CACHED;
+	emit_mov(c->e, CACHED, 1);
+	return !f->refused;
+}
+
+/* A call of string.byte() or of an operation on bits. */
+static enum end compile_library_call(struct fast *f, u32 i)
+{
+	const struct types *t = &f->c->types;
+	struct known callee = f->now[a_of(i)];
+	u32 a = a_of(i), r;
+	struct range range;
+	int intrinsic = callee.kind == K_VALUE && callee.value.tag == TAG_FUNCTION ?
+				intrinsic_of(t->runtime, callee.value.bits) : -1;
+
+	if (intrinsic < 0 || expected_result(t, f->pc, fact_at(t, f->pc, 0), &range) != T_INTEGER ||
+	    !compile_function(f, i, intrinsic, expected_arguments(t, f->pc)))
+		return REFUSED;
+	put_number(f, a, K_INTEGER, CACHED);
+	for (r = a + 1; r < f->c->p->nregs; r++)
+		f->now[r] = (struct known){ .kind = K_NOTHING };
+	return GOES_ON;
+}
+
 static enum end compile_call_in_loop(struct fast *f, u32 i)
 {
 	if (f->scope != &f->outer)
 		return REFUSED;
-	return f->c->inlines[f->pc] ? compile_inside(f, i) : compile_syscall(f, i);
+	if (f->c->inlines[f->pc])
+		return compile_inside(f, i);
+	if (certain_syscall(f->c, f->pc) >= 0)
+		return compile_syscall(f, i);
+	return compile_library_call(f, i);
 }
 
 /* -- Instructions ---------------------------------------------------------------------------- */
@@ -842,10 +995,12 @@ static enum end compile_one(struct fast *f)
 	case OP_GETUPVAL:
 		return upvalue_is_fixed(f->c->runtime, f->scope->p, b, &v) ?
 			       compile_value(f, a, v) : REFUSED;
+	case OP_GETGLOBAL: case OP_SELF:
+		return compile_library(f, i) ? GOES_ON : REFUSED;
 	case OP_GETTABLE:
-		return compile_element(f, i) ? GOES_ON : REFUSED;
-	case OP_ADD: case OP_SUB:
-		return compile_sum(f, i) ? GOES_ON : REFUSED;
+		return compile_library(f, i) || compile_element(f, i) ? GOES_ON : REFUSED;
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_MOD:
+		return compile_arithmetic(f, i) ? GOES_ON : REFUSED;
 	case OP_EQ: case OP_LT: case OP_LE:
 		return compile_compare(f, i);
 	case OP_TEST:
@@ -897,12 +1052,14 @@ static void load_table(struct fast *f, const struct table *t, u32 fail)
 {
 	struct emit *e = f->c->e;
 
+	u8 type = t->tag == TAG_STRING ? T_STRING : T_TABLE;
+
 	if (!t->in_frame) {
 		emit_address(e, 1, t->address - (uintptr_t)f->c->runtime->arena);
 	} else {
-		if (fact_before(f, t->reg)->types != T_TABLE) {
+		if (fact_before(f, t->reg)->types != type) {
 			emit_load(e, INSN_W, 0, REG_BASE, slot_tag(f->c, t->reg));
-			emit_branch_imm(e, INSN_JNE, 0, TAG_TABLE, fail);
+			emit_branch_imm(e, INSN_JNE, 0, t->tag, fail);
 		}
 		emit_load(e, INSN_DW, 1, REG_BASE, slot(f->c, t->reg));
 	}
@@ -911,6 +1068,11 @@ static void load_table(struct fast *f, const struct table *t, u32 fail)
 	if (t->tag == TAG_NUMBER) {
 		check_integer(f->c, 1, fail);
 		return emit_store(e, INSN_DW, INSN_R10, place_of(t->slot), 1);
+	}
+	if (t->tag == TAG_STRING) {
+		emit_load(e, INSN_DW, 2, 1, STRING_LEN);
+		emit_store(e, INSN_DW, INSN_R10, place_of(t->slot), 2);
+		return emit_store(e, INSN_DW, INSN_R10, place_of(t->slot + 1), 1);
 	}
 	emit_load(e, INSN_W, 2, 1, TABLE_SIZEARRAY);
 	emit_alu_imm(e, INSN_LSH, 2, 4);
@@ -931,6 +1093,11 @@ static void emit_begin(struct fast *f)
 	struct compiler *c = f->c;
 	u32 a = a_of(c->p->code[f->last]), fail = c->labels[f->first], n;
 
+	if (f->libraries) {
+		emit_address(c->e, 1, c->runtime->replaced - (uintptr_t)c->runtime->arena);
+		emit_load(c->e, INSN_W, 1, 1, 0);
+		emit_branch_imm(c->e, INSN_JNE, 1, 0, fail);
+	}
 	for (n = 0; n < c->p->nregs; n++)
 		if (f->kept[n])
 			load_kept(f, n, fail);
@@ -966,6 +1133,11 @@ static void store_register(struct fast *f, u32 reg, const struct known *k, u32 p
 		break;
 	case K_VALUE:
 		return defer_store(c, reg, k->value, 1);
+	case K_FRAME:
+		emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, k->n));
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, reg), 1);
+		emit_load(c->e, INSN_W, 1, REG_BASE, slot_tag(c, k->n));
+		return emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, reg), 1);
 	default:
 		f->failed = true;
 		return;
