@@ -33,9 +33,9 @@ static bool join_integer(struct join *join, long v)
 
 	if (v <= -SHORTER || v >= SHORTER)
 		return false;
-	do
-		*--p = (char)('0' + u % 10);
-	while (u /= 10);
+	p = put_digits(p, u);
+	if (!v)
+		*--p = '0';
 	if (v < 0)
 		*--p = '-';
 	return join_text(join, p, digits + sizeof(digits) - p);
@@ -123,6 +123,14 @@ static bool join_number(struct join *join, const struct format *f, const TValue 
 	return true;
 }
 
+static bool join_double(struct join *join, struct format *f, const TValue *o)
+{
+	if (!ttisnumber(o) || JOINED_END - join->to < ITEM_MAX)
+		return false;
+	join->to = put_double(join->to, f, num_bits(nvalue(o)));
+	return true;
+}
+
 /*
  * Writes the argument at @o as the format's item at @s says; returns what follows the item, or
  * NULL: Lua has to do it.
@@ -142,6 +150,8 @@ static const char *join_item(struct join *join, const char *s, const TValue *o)
 		return join_number(join, &f, o) ? s + 1 : NULL;
 	case 's':
 		return join_padded(join, &f, o) ? s + 1 : NULL;
+	case 'e': case 'E': case 'f': case 'g': case 'G':
+		return join_double(join, &f, o) ? s + 1 : NULL;
 	default:
 		return NULL;
 	}

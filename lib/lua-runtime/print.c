@@ -100,15 +100,16 @@ static bool is_upper(const struct format *f)
 	return !(f->conversion & 32);
 }
 
-static unsigned int base_of(char conversion)
+/* 0: the digits are decimal. */
+static int bits_of_digit(char conversion)
 {
 	switch (conversion) {
 	case 'o':
-		return 8;
+		return 3;
 	case 'x': case 'X': case 'p':
-		return 16;
+		return 4;
 	}
-	return 10;
+	return 0;
 }
 
 static const char *integer_prefix(const struct format *f, long v)
@@ -124,19 +125,52 @@ static const char *integer_prefix(const struct format *f, long v)
 	return f->conversion == 'p' ? "0x" : "";
 }
 
+/* The engine has no product of 128 bits, and a division takes as long as ten products. */
+static inline unsigned int tenth(unsigned int v)
+{
+	return (unsigned int)((unsigned long)v * 0xcccccccdUL >> 35);
+}
+
+static inline char *put_digits_of_word(char *end, unsigned int v, int least)
+{
+	unsigned int rest;
+
+	for (; v || least > 0; v = rest, least--) {
+		rest = tenth(v);
+		*--end = (char)('0' + (v - rest * 10));
+	}
+	return end;
+}
+
+/* Writes the decimal digits of @v, none for 0, before @end; returns the first. */
+NUM_ONCE char *put_digits(char *end, unsigned long v)
+{
+	unsigned long rest;
+
+	for (; v >= 100000000; v = rest) {
+		rest = v / 100000000;
+		end = put_digits_of_word(end, (unsigned int)(v - rest * 100000000), 8);
+	}
+	return put_digits_of_word(end, (unsigned int)v, 0);
+}
+
 NUM_ONCE char *put_integer(char *to, const struct format *f, long v)
 {
 	const char *set = is_upper(f) ? "0123456789ABCDEF" : "0123456789abcdef";
-	unsigned long u = v, base = base_of(f->conversion);
+	unsigned long u = v;
+	int bits = bits_of_digit(f->conversion);
 	const char *prefix = integer_prefix(f, v);
 	char digits[24], *p = digits + sizeof(digits);
 	long len, zeros;
 
 	if (*prefix == '-')
 		u = -u;
-	for (; u; u /= base)
-		*--p = set[u % base];
-	if (f->alternate && base == 8)
+	if (!bits)
+		p = put_digits(p, u);
+	else
+		for (; u; u >>= bits)
+			*--p = set[u & ((1UL << bits) - 1)];
+	if (f->alternate && bits == 3)
 		*--p = '0';
 	len = digits + sizeof(digits) - p;
 	if (f->precision >= 0) {
@@ -294,20 +328,15 @@ static bool quick_digits(struct digits *d, const struct format *f, int precision
 	char conversion = f->conversion | 32, digits[20], *p = digits + sizeof(digits);
 	int most = conversion == 'e' ? precision + 1 : precision ? precision : 1;
 	int scale = conversion == 'f' ? precision : most - 1 - least_exponent(bits);
-	unsigned long down, v, i;
+	unsigned long down, v;
 
 	if (most > QUICK_MOST || !num_scaled(bits, scale, &down, &v))
 		return false;
-	if (conversion != 'f') {
-		unsigned long limit = 1;
-
-		for (i = most; i > 0; i--)
-			limit *= 10;
-		if (down >= limit && !num_scaled(bits, --scale, &down, &v))
-			return false;
-	}
-	for (; v; v /= 10)
-		*--p = (char)('0' + v % 10);
+	/* 10^most = 5^most * 2^most */
+	if (conversion != 'f' && down >= power_of_5[most] << most &&
+	    !num_scaled(bits, --scale, &down, &v))
+		return false;
+	p = put_digits(p, v);
 	d->n = (int)(digits + sizeof(digits) - p);
 	d->point = d->n ? d->n - scale : 1;
 	memcpy(d->d, p, d->n);
