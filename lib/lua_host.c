@@ -30,7 +30,7 @@ bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
 	*runtime = (struct runtime){
 		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
 		.replaced = (uintptr_t)vm->call->replaced, .found = (uintptr_t)vm->call->found,
-		.seen = (uintptr_t)vm->call->seen,
+		.characters = (uintptr_t)vm->call->characters, .seen = (uintptr_t)vm->call->seen,
 	};
 	return runtime_read(runtime, (uintptr_t)vm->call->exports, &runtime->exports,
 			    sizeof(runtime->exports));

@@ -436,6 +436,7 @@ static int open_lua(struct runtime_call *call)
 	call->exports = &exports;
 	call->replaced = &runtime_replaced;
 	call->found = &found;
+	call->characters = one_char;
 	call->seen = &frames_seen;
 	call->opened = lua_newstate(runtime_alloc_zeroed, NULL);
 	if (!call->opened)

@@ -87,6 +87,7 @@ struct runtime_io {
  * @exports: for compiled functions, see layout.h
  * @replaced: for compiled functions: has a function of a library been replaced?
  * @found: for compiled functions: captures of a compiled pattern
+ * @characters: for compiled functions: the strings of one character, or NULL
  * @seen: for compiled functions: the frame that a method was last called on
  * @depends: RUNTIME_ON_*: what the script's state depends on besides its text, name, limits and rights
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
@@ -111,7 +112,7 @@ struct runtime_call {
 	uint64_t check, another;
 	uint64_t floor;
 	const struct runtime_exports *exports;
-	const void *replaced, *found, *seen;
+	const void *replaced, *found, *characters, *seen;
 	uint64_t depends;
 	const uint64_t *memory;
 	uint64_t stop;

@@ -76,6 +76,7 @@ struct pattern_use {
  * @ntable:   the runtime's functions have numbers from 1 to below @ntable
  * @replaced: address of the flag that is set once a script replaces a library's function
  * @found:    address for the captures of a compiled pattern
+ * @characters: address of the addresses of the strings of one character, each 0 until there is one
  * @seen:     address of frames_seen (lib/lua-runtime/frames.c)
  * @closures: all closures of Lua functions
  * @libraries: tables that are watched; @globals and @methods, of strings, if they are; or 0
@@ -88,7 +89,7 @@ struct runtime {
 	uint64_t state;
 	struct runtime_exports exports;
 	uint32_t ntable;
-	uint64_t replaced, found, seen;
+	uint64_t replaced, found, characters, seen;
 	struct proto *protos;
 	uint32_t nprotos;
 	struct closure *closures;

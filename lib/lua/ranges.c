@@ -96,3 +96,19 @@ struct range range_of_result(const struct types *t, uint32_t pc)
 		return RANGE_OF_INTEGERS;
 	}
 }
+
+struct range range_of_floor(const struct types *t, uint32_t pc)
+{
+	uint32_t before = pc ? t->p->code[pc - 1] : 0;
+	struct range b;
+	int64_t k;
+
+	if (op_of(before) != OP_DIV || !t->p->begins[pc - 1] || t->target[pc] ||
+	    a_of(before) != a_of(t->p->code[pc]) + 1 || !t->reached[pc - 1] ||
+	    types_of_rk(t, pc - 1, b_of(before)) != T_INTEGER ||
+	    !rk_is_constant(t, pc - 1, c_of(before), &k) || k < 1)
+		return RANGE_OF_INTEGERS;
+	b = range_of_rk(t, pc - 1, b_of(before));
+	b.high = most(b.high - (bits_of(k) - 1), 0);
+	return b;
+}

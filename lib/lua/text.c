@@ -182,9 +182,39 @@ static void compile_byte(struct compiler *c, u32 i, u32 back)
 	store_result(c, i, false, back);
 }
 
+/* R(@to) = the string of the character r1; goes to @other if there is none yet. */
+static void store_character(struct compiler *c, u32 to, u32 other)
+{
+	emit_address(c->e, 2, c->runtime->characters - (uintptr_t)c->runtime->arena);
+	emit_alu_imm(c->e, INSN_LSH, 1, 3);
+	emit_alu(c->e, INSN_ADD, 2, 1);
+	emit_load(c->e, INSN_DW, 1, 2, 0);
+	emit_branch_imm(c->e, INSN_JEQ, 1, 0, other);
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, to), 1);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, to), TAG_STRING);
+}
+
+/* The character at r3, if r4 is the same position; otherwise goes on, with both. */
+static void compile_character(struct compiler *c, u32 a, u32 done)
+{
+	u32 other = emit_label(c->e);
+
+	emit_branch(c->e, INSN_JNE, 3, 4, other);
+	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, a + 1));
+	emit_load(c->e, INSN_DW, 2, 1, STRING_LEN);
+	emit_mov(c->e, 0, 3);
+	emit_alu_imm(c->e, INSN_SUB, 0, 1);
+	emit_branch(c->e, INSN_JGE, 0, 2, other);
+	emit_alu(c->e, INSN_ADD, 1, 0);
+	emit_load(c->e, INSN_B, 1, 1, STRING_TEXT);
+	store_character(c, a, other);
+	emit_jump(c->e, done);
+	emit_land(c->e, other);
+}
+
 static void compile_sub(struct compiler *c, u32 i, u32 slow)
 {
-	u32 a = a_of(i);
+	u32 a = a_of(i), done = emit_label(c->e);
 
 	check_tag(c, a + 1, T_STRING, TAG_STRING, slow);
 	load_integer(c, 3, a + 2, slow);
@@ -192,8 +222,29 @@ static void compile_sub(struct compiler *c, u32 i, u32 slow)
 		load_integer(c, 4, a + 3, slow);
 	else
 		emit_constant(c->e, 4, -1);
+	if (b_of(i) == 4)
+		compile_character(c, a, done);
 	call_text_helper(c, HELPER_sub);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_land(c->e, done);
+	store_nils(c, i, 1);
+}
+
+static void compile_char(struct compiler *c, u32 i, u32 slow)
+{
+	u32 a = a_of(i), done = emit_label(c->e), other = emit_label(c->e);
+
+	if (b_of(i) == 2) {
+		load_integer(c, 1, a + 1, slow);
+		emit_branch_imm(c->e, INSN_JGT, 1, 255, other);
+		store_character(c, a, other);
+		emit_jump(c->e, done);
+	}
+	emit_land(c->e, other);
+	emit_constant(c->e, 3, b_of(i) - 1);
+	call_text_helper(c, HELPER_chars);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_land(c->e, done);
 	store_nils(c, i, 1);
 }
 
@@ -446,7 +497,7 @@ static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 	case INTRINSIC_tconcat:
 		return compile_counted(c, i, HELPER_concatenated, slow);
 	case INTRINSIC_str_char:
-		return compile_counted(c, i, HELPER_chars, slow);
+		return compile_char(c, i, slow);
 	case INTRINSIC_tinsert:
 		return compile_insert(c, slow);
 	case INTRINSIC_util_str_in:
@@ -471,7 +522,8 @@ void compile_text(struct compiler *c, int intrinsic, u32 back)
 		compile_byte(c, c_of(i) ? i : with_results(i, 1), back);
 		return c_of(i) ? (void)0 : end_results(c, 1);
 	}
-	slow = cold_path(c, emit_helper, HELPER_call, back);
+	slow = intrinsic == INTRINSIC_math_floor ? cold_for_integer(c, back) :
+						   cold_path(c, emit_helper, HELPER_call, back);
 	if (c_of(i) || results_of(c, intrinsic) != 1 || intrinsic == INTRINSIC_str_match)
 		return compile_expected(c, intrinsic, i, slow);
 	compile_expected(c, intrinsic, with_results(i, 1), slow);

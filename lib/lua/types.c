@@ -273,6 +273,10 @@ uint8_t expected_result(const struct types *t, uint32_t pc, const struct fact *f
 		*range = (struct range){ NOT_NEGATIVE, 8 };
 		return (n == 1 || n == 2) && !is_tested(t, pc) ? T_INTEGER : T_ANY;
 	}
+	if (intrinsic == INTRINSIC_math_floor && n == 1) {
+		*range = range_of_floor(t, pc);
+		return T_INTEGER;
+	}
 	if (!bits_takes(intrinsic, n))
 		return T_ANY;
 	*range = bits_range(t, pc, intrinsic);

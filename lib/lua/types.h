@@ -92,6 +92,8 @@ struct range range_of_constant(int64_t value);
 struct range range_of_arith(uint32_t op, struct range b, struct range c);
 /* The result of the instruction at @pc, arithmetic, if it is an integer. */
 struct range range_of_result(const struct types *types, uint32_t pc);
+/* The result of the call of math.floor() at @pc, probably of a quotient. */
+struct range range_of_floor(const struct types *types, uint32_t pc);
 bool range_fits(struct range range);
 /* n with |v| <= 2^n for all integers of the range. */
 int range_bits(struct range range);

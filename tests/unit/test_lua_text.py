@@ -451,6 +451,9 @@ def test_replacing_by_functions() -> None:
 # Each is faster than in the interpreter by this much, if its fast path is taken.
 PATHS = {
     "bits": (0.6, "local b = bit s = b.band(b.bxor(i, 255), 65535) + b.lshift(i, 2)"),
+    "hashes": (0.2, "local h = i for k = 1, 9 do h = (bit.bxor(h, k) * 16777619) % 2^32 end s = h"),
+    "one character": (0.5, "local w, k = 'abcdef', i % 6 + 1 s = #(w:sub(k, k) .. w:sub(-k, -k))"),
+    "decimals": (0.8, "s = #string.format('%.2f %g', i / 8, i / 3)"),
     "characters": (0.6, "s = #string.char(i % 256, 65, 66, 67)"),
     "hexadecimal": (0.6, "s = tonumber(i % 2 == 0 and 'beef' or 'f00d', 16)"),
     "case": (0.5, "s = #(('The quick brown fox jumps'):upper()) + #(('OVER THE DOG'):lower())"),
