@@ -57,6 +57,7 @@
 #define WARM_UP		100	/* steps until everything is compiled */
 #define PORT		11211
 #define TRIES		1000	/* until memcached serves, */
+#define TIME_LIMIT	10000000000ULL	/* an emulated machine may be busy */
 #define PATIENCE_MS	20	/* each so long */
 #define DRAINED_MS	1000	/* without a reply: all have come */
 #define NAP_NS		10000000
@@ -300,7 +301,7 @@ static void script_fill(int script)
 static int script_open(void)
 {
 	struct source source = source_read("scripts/net/memcached_get.lua");
-	int script = source_register(&source, source_backend(), 0, MEMORY, 0);
+	int script = source_register(&source, source_backend(), 0, MEMORY, TIME_LIMIT);
 
 	script_fill(script);
 	return script;
