@@ -81,16 +81,13 @@ def show(result: dict[str, Any], rounds: int) -> None:
     """A table for each file system: of plain calls the instructions, of scripts the ratio."""
     for place, sizes in result["files"].items():
         results.headline(f"readdirplus, {place}", result)
-        head = [f"files of {place}"]
-        for mode in MODES:
-            head += [f"{mode}, plain", "LuaJIT", "confined"]
         rows = []
         for n, ways in sizes.items():
-            row = [f"{int(n):,}"]
             for mode in MODES:
                 plain = ways["plain"][mode]
-                row += [f"{plain:,.0f}"] + [f"{ways[way][mode] / plain:.2f}" for way in WAYS[1:]]
-            rows.append(row)
+                ratios = [f"{ways[way][mode] / plain:.2f}" for way in WAYS[1:]]
+                rows.append([f"{int(n):,}", mode, f"{plain:,.0f}", *ratios])
+        head = [f"files of {place}", "instructions", "plain", "LuaJIT", "confined"]
         results.show(head, rows)
 
 
