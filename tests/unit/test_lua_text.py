@@ -457,7 +457,7 @@ PATHS = {
     "characters": (0.6, "s = #string.char(i % 256, 65, 66, 67)"),
     "hexadecimal": (0.6, "s = tonumber(i % 2 == 0 and 'beef' or 'f00d', 16)"),
     "case": (0.5, "s = #(('The quick brown fox jumps'):upper()) + #(('OVER THE DOG'):lower())"),
-    "parts": (0.85, "local t = list if not t.x then t.x = 1 / 3 end s = #(t.x .. ':')"),
+    "parts": (0.8, "local t = list t.x = t.x or 1 / 3 s = #('a' .. i .. ':' .. t.x .. ',' .. -i)"),
     "counting": (0.5, "local t, k = list, 'k' .. i % 9 t[k] = (t[k] or 0) + 1"),
     "formats": (0.6, "s = #string.format('%s is %d, or %02x; %-8s|', 'name', i % 100, 7, 'left')"),
     "inserting": (0.75, "local t = list table.insert(t, i) t[1] = nil s = #t"),
