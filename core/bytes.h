@@ -22,6 +22,27 @@ static inline unsigned long bytes_word(const char *p)
 	return word;
 }
 
+/* A word of fewer than eight bytes, with zeros after them. */
+static inline unsigned long bytes_short_word(const char *p, unsigned long n)
+{
+	unsigned long word = 0, i = n & 4;
+	unsigned short two;
+	unsigned int four;
+
+	if (n & 4) {
+		__builtin_memcpy(&four, p, sizeof(four));
+		word = four;
+	}
+	if (n & 2) {
+		__builtin_memcpy(&two, p + i, sizeof(two));
+		word |= (unsigned long)two << 8 * i;
+		i += 2;
+	}
+	if (n & 1)
+		word |= (unsigned long)(unsigned char)p[i] << 8 * i;
+	return word;
+}
+
 /* The number of bytes before the first mark in @marks, which has one. */
 static inline unsigned long bytes_unmarked(unsigned long marks)
 {
@@ -34,9 +55,9 @@ static inline unsigned long bytes_unmarked(unsigned long marks)
 #define BYTES_FEW	3	/* members that are compared by words */
 
 struct bytes_set {
-	unsigned long few[BYTES_FEW];	/* words of equal bytes, if there are at most that many */
-	unsigned long bits[4];		/* a bit for each byte */
 	unsigned int n;
+	unsigned long few[BYTES_FEW];	/* at most that many members: words of each, repeated */
+	unsigned long bits[4];		/* more: a bit for each byte */
 };
 
 /* @members: @n bytes, at most BYTES_SET_MOST */
@@ -45,58 +66,82 @@ static inline void bytes_set(struct bytes_set *set, const char *members, unsigne
 	unsigned long i;
 
 	set->n = (unsigned int)n;
+	if (n <= BYTES_FEW) {
+		for (i = 0; n && i < BYTES_FEW; i++)
+			set->few[i] = BYTES_EACH(members[i < n ? i : n - 1]);
+		return;
+	}
 	set->bits[0] = set->bits[1] = set->bits[2] = set->bits[3] = 0;
 	for (i = 0; i < n; i++) {
 		unsigned char member = (unsigned char)members[i];
 
 		set->bits[member >> 6] |= 1UL << (member & 63);
-		if (i < BYTES_FEW)
-			set->few[i] = BYTES_EACH(member);
 	}
 }
 
-static inline unsigned long bytes_is_member(const struct bytes_set *set, unsigned char byte)
-{
-	return set->bits[byte >> 6] >> (byte & 63) & 1;
-}
-
-static inline unsigned long bytes_marks(unsigned long word, unsigned long each)
+/* Marks the bytes of a word that are those of @each. */
+static inline unsigned long bytes_equal(unsigned long word, unsigned long each)
 {
 	unsigned long x = word ^ each;
 
 	return (x - BYTES_EACH(1)) & ~x & BYTES_MARKS;
 }
 
-/* The position of the first word in @p with one of a few members, or after the last whole word. */
-static inline unsigned long bytes_find_few(const struct bytes_set *set, const char *p,
-					   unsigned long n)
+/* The position of the first of @n bytes that is one of @each, or @n. */
+static inline unsigned long bytes_find_one(unsigned long each, const char *p, unsigned long n)
 {
-	unsigned long first = set->few[0], second = set->few[set->n > 1 ? 1 : 0];
-	unsigned long third = set->few[set->n > 2 ? 2 : 0], word, marks, i;
+	unsigned long marks, i, found;
 
 	for (i = 0; n - i >= BYTES_WORD; i += BYTES_WORD) {
-		word = bytes_word(p + i);
-		marks = bytes_marks(word, first);
-		if (set->n > 1)
-			marks |= bytes_marks(word, second) | bytes_marks(word, third);
+		marks = bytes_equal(bytes_word(p + i), each);
 		if (marks)
 			return i + bytes_unmarked(marks);
 	}
-	return i;
+	marks = bytes_equal(bytes_short_word(p + i, n - i), each);
+	found = marks ? i + bytes_unmarked(marks) : n;
+	return found < n ? found : n;
+}
+
+/* Marks the members of a set of two or three. */
+static inline unsigned long bytes_few(const struct bytes_set *set, unsigned long word)
+{
+	return bytes_equal(word, set->few[0]) | bytes_equal(word, set->few[1]) |
+	       bytes_equal(word, set->few[2]);
+}
+
+static inline unsigned long bytes_find_few(const struct bytes_set *set, const char *p,
+					   unsigned long n)
+{
+	unsigned long marks, i, found;
+
+	for (i = 0; n - i >= BYTES_WORD; i += BYTES_WORD) {
+		marks = bytes_few(set, bytes_word(p + i));
+		if (marks)
+			return i + bytes_unmarked(marks);
+	}
+	marks = bytes_few(set, bytes_short_word(p + i, n - i));
+	found = marks ? i + bytes_unmarked(marks) : n;
+	return found < n ? found : n;
 }
 
 /* The position of the first of @n bytes that is in @set, or @n. */
 static inline unsigned long bytes_find(const struct bytes_set *set, const char *p,
 				       unsigned long n)
 {
-	unsigned long i = 0;
+	unsigned long i;
 
 	if (!set->n)
 		return n;
+	if (set->n == 1)
+		return bytes_find_one(set->few[0], p, n);
 	if (set->n <= BYTES_FEW)
-		i = bytes_find_few(set, p, n);
-	while (i < n && !bytes_is_member(set, (unsigned char)p[i]))
-		i++;
+		return bytes_find_few(set, p, n);
+	for (i = 0; i < n; i++) {
+		unsigned char byte = (unsigned char)p[i];
+
+		if (set->bits[byte >> 6] >> (byte & 63) & 1)
+			break;
+	}
 	return i;
 }
 
@@ -135,7 +180,9 @@ static inline void bytes_append(struct bytes_number *number, unsigned long digit
 		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
 	};
 
-	if (number->value > BYTES_NUMBER_MOST / powers[n])
+	if (!number->value)
+		number->value = digits;
+	else if (number->value > BYTES_NUMBER_MOST / powers[n])
 		number->value = BYTES_NUMBER_MOST + 1;
 	else
 		number->value = number->value * powers[n] + digits;
@@ -144,21 +191,17 @@ static inline void bytes_append(struct bytes_number *number, unsigned long digit
 /* Reads on at @p; returns 0 where the number ends before @n bytes do. */
 static inline int bytes_number(struct bytes_number *number, const char *p, unsigned long n)
 {
-	unsigned long i = 0, digits, count;
+	unsigned long i = 0, word, digits, count;
 
 	if (!number->n && n && *p == '-')
 		number->negative = i = 1;
-	for (; n - i >= BYTES_WORD; i += count) {
-		count = bytes_word_digits(bytes_word(p + i), &digits);
+	do {
+		word = n - i >= BYTES_WORD ? bytes_word(p + i) : bytes_short_word(p + i, n - i);
+		count = bytes_word_digits(word, &digits);
 		if (count)
 			bytes_append(number, digits, count);
-		if (count < BYTES_WORD) {
-			number->n += i + count;
-			return 0;
-		}
-	}
-	for (; i < n && (unsigned int)p[i] - '0' < 10; i++)
-		bytes_append(number, (unsigned int)p[i] - '0', 1);
+		i += count;
+	} while (count == BYTES_WORD);
 	number->n += i;
 	return i == n;
 }

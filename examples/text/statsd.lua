@@ -18,7 +18,7 @@ local find, number, str_in = util.find, util.number, util.str_in
 local peek, poke, match = util.peek, util.poke, string.match
 
 local BATCH, SIZE = 16, 2048
-local COLON, COUNT = (":"):byte(), 0x637c                -- "|c" as a "u2"
+local COUNT = 0x637c             -- "|c" as a "u2"
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
@@ -55,13 +55,17 @@ end
 
 -- Takes a datagram of n bytes: usually one count, of which only the name becomes a string.
 local function take(at, n)
-  local colon = find(at, n, ":\n")
-  if colon and colon > 0 and peek(at + colon, "u1") == COLON then
-    local value, len = number(at + colon + 1, n - colon - 1)
-    if value and value >= 0 and n - colon - len == 3 and peek(at + n - 2, "u2") == COUNT then
+  local colon = find(at, n, ":")
+  if colon then
+    local rest = n - colon - 1
+    local value, len = number(at + colon + 1, rest)
+    if value and rest - len == 2 and peek(at + n - 2, "u2") == COUNT then
       local name = str_in(at, colon)
-      counts[name] = (counts[name] or 0) + value
-      return
+      local sum = counts[name]
+      if sum or (colon > 0 and not find(at, colon, "\n")) then
+        counts[name] = (sum or 0) + value
+        return
+      end
     end
   end
   take_lines(str_in(at, n))

@@ -16,7 +16,7 @@
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local poll, write, recv = syscall.poll, syscall.write, net.recv
 local find, number, str_in = util.find, util.number, util.str_in
-local peek, poke, match = util.peek, util.poke, string.match
+local peek, poke, match, band = util.peek, util.poke, string.match, bit.band
 
 local BATCH, SIZE = 16, 2048
 local LEAST_OF_NO_ERROR = 4      -- severities below: emerg, alert, crit, err
@@ -38,7 +38,7 @@ local messages, errors, malformed = {}, {}, 0
 
 local function count(from, priority)
   messages[from] = (messages[from] or 0) + 1
-  if priority % 8 < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
+  if band(priority, 7) < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
 end
 
 -- A message whose parts are wider or narrower than usual.
@@ -49,28 +49,25 @@ end
 
 -- Is there a time at the address, such as "Oct 11 22:14:15 "?
 local function is_time(at)
-  return peek(at + 3, "u1") == BLANK and peek(at + 6, "u1") == BLANK and
-         peek(at + 9, "u1") == COLON and peek(at + 12, "u1") == COLON and
+  return peek(at + 9, "u1") == COLON and peek(at + 12, "u1") == COLON and
          peek(at + 15, "u1") == BLANK
-end
-
--- The priority of a message, and the offset of its host; nil if it is not as usual.
-local function head(at, n)
-  if n <= TIME + 4 or peek(at, "u1") ~= LESS then return nil end
-  local priority, len = number(at + 1, n - 1)
-  if not priority or priority < 0 or len + 2 + TIME >= n then return nil end
-  if peek(at + len + 1, "u1") ~= GREATER or not is_time(at + len + 2) then return nil end
-  return priority, len + 2 + TIME
 end
 
 -- Takes a message of n bytes, of which only host and program become a string.
 local function take(at, n)
-  local priority, from = head(at, n)
-  local host = from and find(at + from, n - from, " ")
-  if host and host > 0 then
-    local program = from + host + 1
-    local stop = program + (find(at + program, n - program, "[: ") or n - program)
-    if stop > program then return count(str_in(at + from, stop - from), priority) end
+  local priority, len
+  if n > TIME + 4 and peek(at, "u1") == LESS then priority, len = number(at + 1, n - 1) end
+  if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
+    local from = at + len + 2 + TIME
+    local left = at + n - from
+    local host = left > 0 and is_time(from - TIME) and find(from, left, " ")
+    if host and host > 0 then
+      local program = find(from + host + 1, left - host - 1, "[: ") or left - host - 1
+      if program > 0 then
+      count(str_in(from, host + 1 + program), priority)
+      return
+    end
+    end
   end
   take_text(str_in(at, n))
 end

@@ -411,25 +411,33 @@ static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
 	return 1;
 }
 
+/* util.find() in the arena for members in a string. */
+static unsigned long find_members(const TString *members, const char *p, unsigned long n)
+{
+	struct bytes_set set;
+
+	bytes_set(&set, getstr(members), members->tsv.len);
+	return bytes_find(&set, p, n);
+}
+
 /* util.find() in the arena, for a string of members or one byte; otherwise returns 0. */
 static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
-	struct bytes_set set;
+	const TValue *set = ra + 3;
+	const char *p = (const char *)address;
 	unsigned long found;
-	char byte;
 
 	(void)L;
 	if (!runtime_in_arena(address, n))
 		return 0;
-	if (ttisstring(ra + 3) && tsvalue(ra + 3)->len <= BYTES_SET_MOST) {
-		bytes_set(&set, svalue(ra + 3), tsvalue(ra + 3)->len);
-	} else {
-		if (!ttisnumber(ra + 3) || (unsigned long)nvalue(ra + 3) > 255)
-			return 0;
-		byte = (char)nvalue(ra + 3);
-		bytes_set(&set, &byte, 1);
-	}
-	found = bytes_find(&set, (const char *)address, n);
+	if (ttisstring(set) && tsvalue(set)->len == 1)
+		found = bytes_find_one(BYTES_EACH(*svalue(set)), p, n);
+	else if (ttisstring(set) && tsvalue(set)->len <= BYTES_SET_MOST)
+		found = find_members(rawtsvalue(set), p, n);
+	else if (ttisnumber(set) && (unsigned long)nvalue(set) <= 255)
+		found = bytes_find_one(BYTES_EACH(nvalue(set)), p, n);
+	else
+		return 0;
 	if (found == n)
 		setnilvalue(ra);
 	else
