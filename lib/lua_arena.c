@@ -214,8 +214,7 @@ static int place_compound(struct vm *vm, const struct cosy_file *file)
 	};
 	char *data = vm->arena + LUA_DATA_OFFSET(file);
 
-	vm->at = data + file->memory_size;
-	take_memory(vm, -(unsigned long)vm->at & 15);
+	vm->at = data + ((file->memory_size + 15UL) & -16UL);
 	vm->base = shared_image_get(file, data - vm->arena, &header);
 	if (!vm->base)
 		return -ENOMEM;
