@@ -5,7 +5,8 @@ HOSTCC ?= cc
 
 $(BUILD)/gen/constants.inc: tools/gen-constants
 	$(call say,GEN)
-	$(Q)$< --cc '$(HOSTCC)' -o $@
+	@mkdir -p $(@D)
+	$(Q)$< --cc '$(if $(CROSS),$(CC),$(HOSTCC))' -o $@
 
 # What editors know of scripts: docs/editor.md.
 ANNOTATIONS := bindings/editor/syscript.d.lua.in core/syscalls.def $(BUILD)/gen/constants.inc
