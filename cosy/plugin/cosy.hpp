@@ -129,11 +129,11 @@ struct SharedVariable {
 };
 
 /*
- * An image file (file.h) from what the code generator made.  Empty, with the
- * reason in @why, if it cannot be.
+ * An image file (file.h), for the @machine of image_header, from what the code generator made.
+ * Empty, with the reason in @why, if it cannot be.
  */
-std::vector<char> make_image(llvm::StringRef object, std::vector<SharedVariable> &shared,
-			     std::string &why);
+std::vector<char> make_image(llvm::StringRef object, uint16_t machine,
+			     std::vector<SharedVariable> &shared, std::string &why);
 
 } // namespace cosy
 

@@ -22,8 +22,9 @@ enum { R_64_64 = 1, R_64_ABS64 = 2, R_64_32 = 10 };
 
 class ImageMaker {
 public:
-	ImageMaker(const ELF64LEObjectFile &object, std::vector<SharedVariable> &shared)
-		: elf(object), shared(shared) {}
+	ImageMaker(const ELF64LEObjectFile &object, uint16_t machine,
+		   std::vector<SharedVariable> &shared)
+		: elf(object), machine(machine), shared(shared) {}
 	std::vector<char> make();
 	std::string why;
 
@@ -55,6 +56,7 @@ private:
 	bool fail(const std::string &text);
 
 	const ELF64LEObjectFile &elf;
+	uint16_t machine;
 	std::vector<SharedVariable> &shared;
 	std::vector<image_insn> insns;
 	std::vector<Function> functions;
@@ -401,7 +403,7 @@ static cosy_part append_part(std::vector<char> &to, const T *from, size_t n)
 	return part;
 }
 
-static std::vector<char> pack_code(const std::vector<image_insn> &insns,
+static std::vector<char> pack_code(uint16_t machine, const std::vector<image_insn> &insns,
 				   const std::vector<image_func> &funcs,
 				   const std::vector<uint32_t> &table)
 {
@@ -410,7 +412,7 @@ static std::vector<char> pack_code(const std::vector<image_insn> &insns,
 
 	header.magic = IMAGE_MAGIC;
 	header.version = IMAGE_VERSION;
-	header.machine = IMAGE_MACHINE;
+	header.machine = machine;
 	header.ninsns = insns.size();
 	header.nfuncs = funcs.size();
 	header.ntable = table.size();
@@ -433,7 +435,7 @@ std::vector<char> ImageMaker::pack()
 		funcs.push_back({(uint32_t)f.start, f.frame});
 		names.push_back(string(f.name));
 	}
-	std::vector<char> code = pack_code(insns, funcs, table);
+	std::vector<char> code = pack_code(machine, insns, funcs, table);
 	file.magic = COSY_FILE_MAGIC;
 	file.version = COSY_FILE_VERSION;
 	file.memory_size = memory;
@@ -464,8 +466,8 @@ std::vector<char> ImageMaker::make()
 	return pack();
 }
 
-std::vector<char> make_image(StringRef object, std::vector<SharedVariable> &shared,
-			     std::string &why)
+std::vector<char> make_image(StringRef object, uint16_t machine,
+			     std::vector<SharedVariable> &shared, std::string &why)
 {
 	auto elf = ObjectFile::createELFObjectFile(MemoryBufferRef(object, "compound"));
 
@@ -473,7 +475,7 @@ std::vector<char> make_image(StringRef object, std::vector<SharedVariable> &shar
 		why = toString(elf.takeError());
 		return {};
 	}
-	ImageMaker maker(*cast<ELF64LEObjectFile>(elf->get()), shared);
+	ImageMaker maker(*cast<ELF64LEObjectFile>(elf->get()), machine, shared);
 	std::vector<char> file = maker.make();
 	why = maker.why;
 	return file;

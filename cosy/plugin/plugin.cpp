@@ -11,6 +11,8 @@
  */
 #include "cosy.hpp"
 
+#include "../../include/uapi/syscript_image.h"
+
 #include <dlfcn.h>
 
 #include <map>
@@ -672,6 +674,13 @@ static void drop_shared_marks(Module &m)
 		}
 }
 
+/* The machine that the program is compiled for, whose system calls the compound makes. */
+static uint16_t machine_of(const Module &m)
+{
+	return Triple(m.getTargetTriple()).getArch() == Triple::aarch64 ? IMAGE_MACHINE_ARM64 :
+									  IMAGE_MACHINE_X86_64;
+}
+
 bool Pass::compile(Module &m, ArrayRef<Segment> segments, bool fine)
 {
 	std::unique_ptr<Module> compound = make_compound(m, segments);
@@ -708,7 +717,8 @@ bool Pass::compile(Module &m, ArrayRef<Segment> segments, bool fine)
 	lower_operations(*compound);
 	allow_unaligned(*compound);
 	SmallVector<char, 0> object = generator.object(*compound);
-	std::vector<char> file = make_image(StringRef(object.data(), object.size()), shared, why);
+	std::vector<char> file = make_image(StringRef(object.data(), object.size()),
+					    machine_of(m), shared, why);
 	if (file.empty()) {
 		m.getContext().emitError("cosy: " + why);
 		return false;
