@@ -14,7 +14,7 @@ from functools import cache
 from consolidate import paths
 from consolidate.errors import ConsolidateError
 
-LINE = re.compile(r'^SYSCALL(_EXCLUDED)?\((\w+), "([^"]*)"(?:, ([\w |]+))?', re.M)
+LINE = re.compile(r'^SYSCALL(?:_OLD|(_EXCLUDED))?\((\w+), "([^"]*)"(?:, ([\w |]+))?', re.M)
 
 
 def words(text: str) -> frozenset[str]:

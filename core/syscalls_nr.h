@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Numbers of the system calls in syscalls.def, also with headers older than
- * the call.  They are the x86-64 ones, from the kernel's asm/unistd_64.h.
+ * the call. Since Linux 5.1 all architectures give new calls the same numbers.
  */
 #ifndef SYSCRIPT_SYSCALLS_NR_H
 #define SYSCRIPT_SYSCALLS_NR_H
 
-#if !defined(__x86_64__) || defined(__ILP32__)
-#error "syscript knows the system calls of x86-64 only"
+#if !defined(__LP64__) || (!defined(__x86_64__) && !defined(__aarch64__))
+#error "syscript knows the system calls of x86-64 and arm64 only"
 #endif
 
 #include <asm/unistd.h>
 
-#ifndef __NR_uretprobe
-#define __NR_uretprobe 335
+#ifdef __x86_64__
+#include "arch/x86/syscalls_nr.h"
+#else
+#include "arch/arm64/syscalls_nr.h"
 #endif
-#ifndef __NR_uprobe
-#define __NR_uprobe 336
-#endif
+
 #ifndef __NR_cachestat
 #define __NR_cachestat 451
 #endif

@@ -32,9 +32,9 @@ static bool is_outside(uid_t owner)
 	char text[16] = "";
 	int fd;
 
-	if (sys_call(stat, "/proc/self/ns/user", &ns) < 0 || ns.st_ino == FIRST_USER_NS)
+	if (sys_call(newfstatat, AT_FDCWD, "/proc/self/ns/user", &ns, 0) < 0 || ns.st_ino == FIRST_USER_NS)
 		return false;
-	fd = sys_above_standard(sys_call(open, "/proc/sys/kernel/overflowuid",
+	fd = sys_above_standard(sys_call(openat, AT_FDCWD, "/proc/sys/kernel/overflowuid",
 					 O_RDONLY | O_CLOEXEC));
 	if (fd < 0)
 		return false;
@@ -105,8 +105,8 @@ static int map(const struct cosy_file **file, int fd, const char **why)
 static int open_and_map(const char *path, const struct cosy_file **file, const char **why)
 {
 	/* Opening a FIFO would wait for a writer. */
-	int fd = sys_above_standard(sys_call(open, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-							 O_NOCTTY));
+	int fd = sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
+								 O_NONBLOCK | O_NOCTTY));
 	int err;
 
 	if (fd < 0)

@@ -144,7 +144,8 @@ static int read_module(struct module *module, const char *folder)
 	if (err)
 		return err;
 	/* Opening a FIFO would wait for a writer. */
-	fd = sys_above_standard(sys_call(open, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+	fd = sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
+							      O_NONBLOCK | O_NOCTTY));
 	if (fd < 0)
 		return fd;
 	err = read_all(module, fd);

@@ -3,8 +3,10 @@
 #ifndef SYSCRIPT_ARCH_MASK_H
 #define SYSCRIPT_ARCH_MASK_H
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "x86/mask.h"
+#elif defined(__aarch64__)
+#include "arm64/mask.h"
 #else
 #error "no masks for this architecture"
 #endif

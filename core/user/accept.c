@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "net/accept.h"
+#include "syscalls_nr.h"
 #include "sys.h"
 #include "user.h"
 #include "usermem.h"
@@ -21,7 +22,7 @@ static bool is_ready(struct run *run, int fd)
 
 	if (status < 0 || status & O_NONBLOCK)
 		return true;
-	return accept_syscall(run, SYS_poll, (long)&listener, 1, 0) != 0;
+	return accept_syscall(run, __NR_poll, (long)&listener, 1, 0) != 0;
 }
 
 static long accept_next(struct run *run, const struct accept_request *request,

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "net/frames.h"
+#include "syscalls_nr.h"
 #include "sys.h"
 #include "user.h"
 
@@ -146,7 +147,7 @@ static long wait_for_first(struct run *run, struct frames *frames, int timeout)
 {
 	struct pollfd pollfd = { .fd = frames->fd, .events = POLLIN };
 
-	return frames_syscall(run, SYS_poll, (long)&pollfd, 1, timeout);
+	return frames_syscall(run, __NR_poll, (long)&pollfd, 1, timeout);
 }
 
 /* The kernel does not report how many frames are queued, so this waits for the whole of @hold. */

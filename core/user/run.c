@@ -9,7 +9,7 @@
 #include "user/tools.h"
 #include "user.h"
 
-/* kernel/arch/x86/stack.S */
+/* kernel/arch/x86/stack.S, arch/arm64/stack.S */
 long stack_on(long (*fn)(void *), void *arg, void *top, void **home);
 void stack_abandon(long ret, void *home) __attribute__((noreturn));
 

@@ -137,6 +137,18 @@ static int create_and_publish(const struct syscript_register *reg, char *error)
 	return ret;
 }
 
+/* Guards and copies of arenas are by pages of PAGE_SIZE. */
+static int check_pages(char *error)
+{
+	unsigned long size = arch_page_size();
+
+	if (size == PAGE_SIZE)
+		return 0;
+	snprintf(error, RUN_ERROR_LEN,
+		 "pages of %lu bytes: boot a kernel with pages of 4096 bytes to run scripts", size);
+	return -EOPNOTSUPP;
+}
+
 int user_register(struct syscript_register *reg)
 {
 	char error[RUN_ERROR_LEN] = "";
@@ -148,7 +160,7 @@ int user_register(struct syscript_register *reg)
 	if (reg->flags & SYSCRIPT_SHARED)
 		return -EINVAL;
 	user_fd_sweep();
-	ret = create_and_publish(reg, error);
+	ret = check_pages(error) ?: create_and_publish(reg, error);
 	if (ret >= 0)
 		return ret;
 	if (reg->error_len)

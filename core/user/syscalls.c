@@ -61,7 +61,7 @@ static long plain_syscall(struct run *run, long nr, const long *args, bool waits
 	unsigned long left = run_leave(run);
 	long ret;
 
-	ret = sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+	ret = arch_call(nr, args);
 	if (call_unmaps(nr))
 		usermem_forget(run);
 	run_enter(run);

@@ -21,8 +21,11 @@ enum {
 #include "syscalls.def"
 };
 
-static const char *const excluded[SYSCALLS_MAX] = {
-#define SYSCALL_EXCLUDED(name, reason) [__NR_##name] = (reason),
+static const struct {
+	u16 nr;
+	const char *reason;
+} excluded[] = {
+#define SYSCALL_EXCLUDED(name, reason) { __NR_##name, reason },
 #include "syscalls.def"
 };
 
@@ -39,10 +42,13 @@ int confined_call_index(u32 nr)
 
 bool image_syscall_known(u32 nr, const char **why)
 {
+	unsigned int i;
+
 	if (confined_call_index(nr) >= 0)
 		return true;
-	if (nr < SYSCALLS_MAX && excluded[nr])
-		*why = excluded[nr];
+	for (i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++)
+		if (excluded[i].nr == nr)
+			*why = excluded[i].reason;
 	return false;
 }
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SYSCRIPT = ROOT / "build" / "syscript"
 DEFINITIONS = ROOT / "build" / "gen" / "syscript.d.lua"
 KINDS = re.findall(
-    r'^SYSCALL\((\w+), "(\w*)"', (ROOT / "core/syscalls.def").read_text(), re.MULTILINE
+    r'^SYSCALL(?:_OLD)?\((\w+), "(\w*)"', (ROOT / "core/syscalls.def").read_text(), re.MULTILINE
 )
 
 

@@ -63,7 +63,9 @@ def read_calls() -> tuple[list[str], dict[str, Call], dict[str, str]]:
     calls: dict[str, Call] = {}
     excluded: dict[str, str] = {}
     for line in TABLE.read_text().splitlines():
-        if match := re.fullmatch(r'SYSCALL\((\w+), "(\w*)", ([\w |]+)\)', line):
+        if match := re.fullmatch(
+            r'SYSCALL(?:_OLD)?\((\w+), "(\w*)", ([\w |]+)(?:, "[^"]+")?\)', line
+        ):
             calls[match[1]] = Call(match[2], match[3])
         elif match := re.fullmatch(r'SYSCALL_EXCLUDED\((\w+), "([^"]+)"\)', line):
             excluded[match[1]] = match[2]

@@ -27,7 +27,7 @@ MS = 1_000_000
 def index_of(name: str) -> int:
     """The index of a call among the SYSCALL() lines of syscalls.def."""
     table = (ROOT / "core" / "syscalls.def").read_text()
-    return re.findall(r"^SYSCALL\((\w+),", table, re.MULTILINE).index(name)
+    return re.findall(r"^SYSCALL(?:_OLD)?\((\w+),", table, re.MULTILINE).index(name)
 
 
 @pytest.fixture(autouse=True)

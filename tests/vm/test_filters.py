@@ -42,7 +42,8 @@ NEEDED = [
 def table() -> dict[str, int]:
     """The calls that scripts can make, with their numbers of arguments."""
     text = (ROOT / "core" / "syscalls.def").read_text()
-    return {name: len(kinds) for name, kinds in re.findall(r'^SYSCALL\((\w+), "(\w*)"', text, re.M)}
+    lines = re.findall(r'^SYSCALL(?:_OLD)?\((\w+), "(\w*)"', text, re.M)
+    return {name: len(kinds) for name, kinds in lines}
 
 
 def numbers() -> dict[str, int]:

@@ -30,6 +30,20 @@ static inline long sys_call3(long nr, long a, long b, long c)
 	return ret;
 }
 
+/* Makes a call of a script, of syscalls.def. */
+static inline long arch_call(long nr, const long *args)
+{
+	return sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+}
+
+/* Loads are not reordered with loads, nor stores with stores. */
+#define ARCH_KEEPS_ORDER	1
+
+static inline unsigned long arch_page_size(void)
+{
+	return 4096;
+}
+
 /* The thread pointer: differs between threads and is never 0. */
 static inline unsigned long arch_thread(void)
 {
