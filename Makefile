@@ -1,7 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 # `make help` lists the goals. Each directory's build.mk is a part of this file.
 
+# The architecture to build for. ARCH=arm64 on another machine cross-compiles the library and
+# the command into build/arm64: docs/arm64.md.
+HOST_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(shell uname -m)))
+ifndef ARCH
+ARCH := $(HOST_ARCH)
+endif
+override ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
+ifeq ($(ARCH),$(HOST_ARCH))
 BUILD := build
+OBJCOPY ?= objcopy
+else ifeq ($(ARCH),arm64)
+BUILD := build/arm64
+CROSS := aarch64-linux-gnu-
+CC := $(CROSS)gcc
+LD := $(CROSS)ld
+AR := $(CROSS)ar
+OBJCOPY := $(CROSS)objcopy
+ifneq ($(filter-out lib cli lua-runtime clean build/arm64/%,$(or $(MAKECMDGOALS),all)),)
+$(error ARCH=arm64 builds the goals lib, cli and lua-runtime only, not $(or $(MAKECMDGOALS),all): see docs/arm64.md)
+endif
+else
+$(error ARCH is $(ARCH): x86 and arm64 are known, and only arm64 can be cross-compiled)
+endif
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -25,7 +47,7 @@ else
 # no compiler; goals of the module need neither QEMU nor Python packages, and the demo
 # needs fewer packages than the tests.
 PLAIN := clean help help-all install install-% uninstall uninstall-%
-LIGHT := $(PLAIN) lib cli consolidate consolidate-calibrate cosy lua-runtime examples \
+LIGHT := $(PLAIN) lib cli build/cosy/cosy.so consolidate consolidate-calibrate cosy lua-runtime examples \
 	dist deb test-deb test-newcomer
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 ifneq ($(filter-out all module module-deb demo demo-%,$(HEAVY)),)
@@ -35,7 +57,7 @@ include $(BUILD)/config-demo.mk
 else ifneq ($(HEAVY),)
 include $(BUILD)/config-module.mk
 else ifneq ($(filter-out $(PLAIN),$(MAKECMDGOALS)),)
-include $(BUILD)/deps/build$(if $(filter consolidate%,$(MAKECMDGOALS)),+consolidate).ready
+include $(BUILD)/deps/build$(if $(filter consolidate%,$(MAKECMDGOALS)),+consolidate)$(if $(CROSS),+$(ARCH)).ready
 endif
 KREL ?= $(DEFAULT_KREL)
 ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
@@ -65,7 +87,7 @@ ifneq ($(wildcard vendor/luajit-src),)
 VENDOR := vendor
 VENDOR_READY :=
 else
-VENDOR := $(BUILD)/vendor
+VENDOR := build/vendor
 VENDOR_READY := $(BUILD)/deps/vendor.ready
 endif
 
@@ -141,6 +163,7 @@ deps: $(BUILD)/config.mk
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-attack    attacks that take minutes each, of accounts on others among them
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
+##test-arm64     the library and the command for arm64, in qemu-user: docs/arm64.md
 ##test-newcomer  README's first quarter of an hour in bare Debians, timed (as root)
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-cpio      compare Debian's cpio with compounds and without; test-busybox

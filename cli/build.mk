@@ -2,7 +2,8 @@
 # syscript(1): $(BUILD)/syscript, with the library linked in, so that it runs
 # from where it was built.
 
-CLI_SRC := $(wildcard cli/*.c)
+# disasm.c shows machine code for x86-64.
+CLI_SRC := $(filter-out cli/$(if $(filter x86,$(ARCH)),no_disasm,disasm).c,$(wildcard cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 
 .PHONY: cli

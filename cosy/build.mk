@@ -4,6 +4,8 @@
 COSY := $(BUILD)/cosy
 COSY_CLANG := clang-19
 COSY_LLVM_CONFIG := llvm-config-19
+# For compounds of another architecture; its headers lack old system calls.
+COSY_TARGET := $(if $(filter arm64,$(ARCH)),--target=aarch64-linux-gnu)
 COSY_PLUGIN_SRC := $(wildcard cosy/plugin/*.cpp)
 COSY_PLUGIN_OBJ := $(COSY_PLUGIN_SRC:%.cpp=$(BUILD)/%.o)
 COSY_RUNTIME_SRC := $(wildcard cosy/runtime/*.c)
@@ -21,7 +23,7 @@ COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o core/user/lock
 cosy: $(BUILD)/cosy-cc
 
 $(BUILD)/cosy-cc: cosy/cosy-cc $(COSY)/cosy.so $(COSY)/cosy-runtime.bc \
-		$(COSY)/include/cosy.h $(COSY_TOOLS:cosy/%=$(COSY)/%) $(BUILD)/libcosy.a
+		$(COSY)/include/cosy.h $(COSY_TOOLS:cosy/%=$(COSY)/%) $(if $(filter x86,$(ARCH)),$(BUILD)/libcosy.a)
 	$(Q)cp $< $@
 
 unit-programs: cosy
@@ -44,16 +46,27 @@ $(BUILD)/cosy/plugin/%.o: cosy/plugin/%.cpp $(COSY)/plugin/llvm.pch
 	$(call say,CXX)
 	$(Q)$(COSY_CLANG) $(COSY_CXXFLAGS) -include-pch $(COSY)/plugin/llvm.pch -c -o $@ $<
 
+ifdef CROSS
+# The plugin finds the runtime beside the name that it was loaded by.
+$(COSY)/cosy.so: $(wildcard cosy/plugin/*)
+	@mkdir -p $(@D)
+	+$(Q)$(MAKE) --no-print-directory ARCH=$(HOST_ARCH) build/cosy/cosy.so
+	$(Q)ln -sf $(abspath build/cosy/cosy.so) $@ && touch -h $@
+else
 $(COSY)/cosy.so: $(COSY_PLUGIN_OBJ)
 	$(call say,LD)
 	$(Q)$(COSY_CLANG) -shared -o $@ $^ $$($(COSY_LLVM_CONFIG) --ldflags --libs) -lstdc++
+endif
 
 # Not optimised here: it is optimised together with the segments that use it.
+ifeq ($(ARCH),arm64)
+$(BUILD)/cosy/runtime/calls.bc: private COSY_RUNTIME_FLAGS := -include core/syscalls_nr.h
+endif
 $(BUILD)/cosy/runtime/string.bc: private COSY_RUNTIME_FLAGS := -fno-builtin
 $(BUILD)/cosy/runtime/%.bc: cosy/runtime/%.c cosy/runtime/runtime.h $(BUILD)/deps/clang
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(COSY_CLANG) -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall \
+	$(Q)$(COSY_CLANG) $(COSY_TARGET) -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall \
 		-Wno-incompatible-library-redeclaration $(COSY_RUNTIME_FLAGS) -c -o $@ $<
 
 $(COSY)/cosy-runtime.bc: $(COSY_RUNTIME_OBJ)
@@ -92,7 +105,7 @@ $(BUILD)/engine/confined/%.o: engine/confined/%.S
 $(COSY)/libcosy.o: $(COSY_HOST_OBJ) $(COSY_LIB_OBJ)
 	$(call say,LD)
 	$(Q)$(LD) -r -o $@ $^
-	$(Q)objcopy --wildcard --keep-global-symbol='cosy_*' $@
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cosy_*' $@
 
 $(BUILD)/libcosy.a: $(COSY)/libcosy.o
 	$(call say,AR)

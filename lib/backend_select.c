@@ -53,6 +53,11 @@ static int choose_engine(unsigned int engine)
 	return strcmp(env, "confined") ? -EINVAL : SYSCRIPT_LUA_ON_CONFINED;
 }
 
+bool choose_has_luajit(void)
+{
+	return engine_get(SYSCRIPT_ENGINE_LUAJIT);
+}
+
 int choose(struct choice *choice, struct syscript_register *reg,
 	   enum syscript_backend backend, unsigned int engine, char *error, size_t error_len)
 {
@@ -66,6 +71,11 @@ int choose(struct choice *choice, struct syscript_register *reg,
 			 "unknown engine: SYSCRIPT_ENGINE must be auto, luajit or confined");
 	if (where < 0 || what < 0)
 		return -EINVAL;
+	if (what == SYSCRIPT_LUA_ON_LUAJIT && !choose_has_luajit()) {
+		snprintf(error, error_len,
+			 "engine luajit is for x86-64 only: choose auto or confined");
+		return -EOPNOTSUPP;
+	}
 	choice->backend = where;
 	choice->engine = !what;
 	reg->engine = !what || what == SYSCRIPT_LUA_ON_LUAJIT ? SYSCRIPT_ENGINE_LUAJIT : what;
@@ -207,7 +217,8 @@ static int register_auto(const struct choice *choice, struct syscript_register *
 
 int choose_register(const struct choice *choice, struct syscript_register *reg)
 {
-	if (reg->engine == lua_engine.id)
+	if (reg->engine == lua_engine.id ||
+	    (reg->engine == SYSCRIPT_ENGINE_LUAJIT && !choose_has_luajit()))
 		return register_confined(reg, choice->backend);
 	switch (choice->backend) {
 	case SYSCRIPT_BACKEND_AUTO:

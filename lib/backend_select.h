@@ -26,9 +26,12 @@ struct choice {
 int sized_copy(void *to, size_t size, size_t size_1, const void *given);
 int options_copy(struct syscript_options *options, const struct syscript_options *given);
 
+/* Does this library have LuaJIT, which is for x86-64? Else Lua runs on the confined engine. */
+bool choose_has_luajit(void);
+
 /*
  * Sets @choice and @reg->engine from the values in struct syscript_options or, if those are 0,
- * from the environment.  Returns 0, or -EINVAL with a text.
+ * from the environment.  Returns 0, or -EINVAL or -EOPNOTSUPP with a text.
  */
 int choose(struct choice *choice, struct syscript_register *reg,
 	   enum syscript_backend backend, unsigned int engine, char *error, size_t error_len);

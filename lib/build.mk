@@ -7,24 +7,37 @@ LIB_SOVERSION := 0
 
 # The parts of the core and of the engines that the module has, too, and the parts for
 # processes only.
-LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/lua/aot/*.c lib/batch/*.c lib/programs/*.c core/user/*.c engine/luajit/user/*.c) \
-	core/program.c core/request.c core/net/frame.c core/net/frames_slots.c core/net/mmsg_import.c engine/luajit/engine.c \
-	$(addprefix engine/confined/,validate_image.c fuel.c liveness.c jit.c arch/x86/jit_x86.c verify_code.c verify_step.c \
-		arch/x86/verify_x86.c machine.c batch_calls.c batch_frames.c engine.c user/memory.c user/platform.c)
+LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/lua/aot/*.c lib/batch/*.c lib/programs/*.c core/user/*.c core/user/arch/$(ARCH)/*.c) \
+	core/program.c core/request.c core/net/frame.c core/net/frames_slots.c core/net/mmsg_import.c \
+	$(addprefix engine/confined/,validate_image.c fuel.c machine.c batch_calls.c batch_frames.c engine.c user/platform.c)
+# Generated code and LuaJIT are for x86-64; elsewhere images are interpreted.
+ifeq ($(ARCH),x86)
+LIB_SRC += $(wildcard engine/luajit/user/*.c) engine/luajit/engine.c \
+	$(addprefix engine/confined/,liveness.c jit.c verify_code.c verify_step.c user/memory.c user/native.c \
+		arch/x86/jit_x86.c arch/x86/verify_x86.c)
+LIB_ASM_OBJ := $(BUILD)/engine/confined/arch/x86/stubs.o
+LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
+$(BUILD)/lib/engines.o $(BUILD)/analyzed/lib/engines: private LIB_BUILD_CFLAGS += -DLIB_HAS_LUAJIT
+else
+LIB_SRC += $(addprefix engine/confined/,interpret.c user/interpreted.c)
+LIB_ASM_OBJ := $(BUILD)/core/user/arch/$(ARCH)/stack.o
+LIB_ENGINE :=
+endif
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
-LIB_OBJ := $(LIB_C_OBJ) $(BUILD)/engine/confined/arch/x86/stubs.o
+LIB_OBJ := $(LIB_C_OBJ) $(LIB_ASM_OBJ)
 UAPI := $(wildcard include/uapi/*.h)
 LIB_HEADERS := $(BUILD)/include/syscript.h $(BUILD)/include/syscript_files.h \
 	$(BUILD)/include/syscript_sockets.h $(BUILD)/include/syscript_queue.h \
 	$(BUILD)/include/syscript_programs.h \
 	$(UAPI:include/uapi/%=$(BUILD)/include/linux/%)
-LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 
 # Flags for programs of this tree that are compiled and linked with the library.
 LIB_CFLAGS := -I$(BUILD)/include
 LIB_LIBS := $(BUILD)/libsyscript.a -lm -lpthread
 
-USER_CFLAGS ?= -O2 -g
+# Plain char is signed on x86-64, and here.
+SIGNED_CHAR := $(if $(filter arm64,$(ARCH)),-fsigned-char)
+USER_CFLAGS ?= -O2 -g $(SIGNED_CHAR)
 USER_WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
 	-D_GNU_SOURCE -MMD -MP $(LIB_CFLAGS) -iquote core -iquote lib -iquote lib/batch -I$(BUILD)/gen
@@ -59,6 +72,11 @@ $(LIB_C_OBJ): $(BUILD)/%.o: %.c | $(LIB_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
 
+$(BUILD)/core/user/arch/%.o: core/user/arch/%.S
+	$(call say,AS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -c -o $@ $<
+
 # The texts of the scripts that the library contains, as C strings.
 LIB_SCRIPTS := $(shell sed -n 's/^BUILTIN(\(.*\))$$/\1/p' lib/batch/builtin.def)
 $(BUILD)/gen/builtin.inc: lib/batch/builtin.def $(LIB_SCRIPTS:%=scripts/%.lua)
@@ -83,9 +101,9 @@ $(BUILD)/lib/batch/queue.o: $(BUILD)/gen/queue.inc
 # One object, so that only the public names can clash with a program's.
 $(BUILD)/lib/libsyscript.o: $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscript.map
 	$(call say,LD)
-	$(Q)$(LD) -r -o $@ $(LIB_OBJ) --whole-archive $(LIB_ENGINE) --no-whole-archive
+	$(Q)$(LD) -r -o $@ $(LIB_OBJ) $(LIB_ENGINE:%=--whole-archive % --no-whole-archive)
 	$(Q)sed -n 's/^\t\t\([a-z_]*\);$$/\1/p' lib/libsyscript.map >$(BUILD)/lib/exports
-	$(Q)objcopy --keep-global-symbols=$(BUILD)/lib/exports $@
+	$(Q)$(OBJCOPY) --keep-global-symbols=$(BUILD)/lib/exports $@
 
 $(BUILD)/syscript: $(LIB_OBJ) $(LIB_ENGINE)
 
@@ -98,7 +116,7 @@ $(BUILD)/libsyscript.so.$(LIB_SOVERSION): $(LIB_OBJ) $(LIB_ENGINE) lib/libsyscri
 	$(call say,LD)
 	$(Q)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,$(@F) -Wl,--version-script=lib/libsyscript.map \
 		-Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -o $@ \
-		$(LIB_OBJ) -Wl,--whole-archive $(LIB_ENGINE) -Wl,--no-whole-archive -lm -lpthread
+		$(LIB_OBJ) $(LIB_ENGINE:%=-Wl,--whole-archive % -Wl,--no-whole-archive) -lm -lpthread
 
 $(BUILD)/libsyscript.so: $(BUILD)/libsyscript.so.$(LIB_SOVERSION)
 	$(Q)ln -sf $(<F) $@

@@ -8,7 +8,10 @@
 #include "user/user.h"
 
 const struct engine_ops *const user_engines[] = {
-	&luajit_engine, &confined_engine, &lua_engine, NULL,
+#ifdef LIB_HAS_LUAJIT
+	&luajit_engine,
+#endif
+	&confined_engine, &lua_engine, NULL,
 };
 
 void user_engines_fork_child(void)

@@ -182,7 +182,10 @@ int syscript_lint(const char *source, size_t len, const struct syscript_options 
 	*text = '\0';
 	ret = fill_register(&reg, &choice, &whole, options, text, text_len);
 	reg.flags = SYSCRIPT_CHECK;
-	ret = ret ?: user_lint(&reg, text, text_len);
+	/* LuaJIT's compiler knows most mistakes; the other finds those of syntax. */
+	if (!ret)
+		ret = choose_has_luajit() ? user_lint(&reg, text, text_len) :
+					    choose_register(&choice, &reg);
 	free(whole);
 	return refused(ret, text, text_len);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * An interpreter of images, written from syscript_image.h alone, as a reference for generated
- * code. It counts fuel and stack as generated code does, so both end a run at the same
- * instruction.
+ * An interpreter of images, written from syscript_image.h alone: a reference for generated code,
+ * and what runs images where there is no code generator. It counts fuel and stack as generated code
+ * does, so both end a run at the same instruction.
  */
 #include "validate_image.h"
 #include "machine.h"
@@ -14,6 +14,7 @@ struct frame {
 	u32 begin;		/* the caller's frame */
 	u32 native;		/* stack used by the caller at its entry */
 	bool try;
+	u64 outer;		/* machine.try_sp of the caller */
 };
 
 struct interpreter {
@@ -82,6 +83,9 @@ static bool call(struct interpreter *m, const struct checked *checked, u32 func,
 	frame->begin = m->begin;
 	frame->native = m->native;
 	frame->try = try;
+	frame->outer = m->machine->try_sp;
+	if (try)
+		m->machine->try_sp = m->depth;
 	m->native += 8 * __builtin_popcount(saves) +
 		     (try ? MACHINE_NATIVE_TRY : MACHINE_NATIVE_CALL);
 	m->checked = checked;
@@ -100,6 +104,7 @@ static bool go_back(struct interpreter *m)
 	m->pc = call;
 	m->begin = frame->begin;
 	m->native = frame->native;
+	m->machine->try_sp = frame->outer;
 	m->r[10] = m->machine->user + m->begin + m->checked->funcs[m->func].frame;
 	if (image_calls_deep(m->checked, call) && !charge(m, m->checked->charges[call]))
 		return false;
@@ -131,6 +136,14 @@ static bool throw(struct interpreter *m)
 		return end(m, MACHINE_THROW, value);
 	m->r[0] = value;
 	return go_back(m);
+}
+
+/* A stopped run is told to end by itself: the innermost IMAGE_CALL_TRY returns. */
+static bool catch_stopped(struct interpreter *m)
+{
+	m->machine->end = MACHINE_DONE;
+	m->r[1] = IMAGE_STOPPED;
+	return throw(m);
 }
 
 static bool call_outside(struct interpreter *m, s32 what)
@@ -417,6 +430,7 @@ void machine_interpret(const struct checked *checked, const struct checked *base
 		.machine = machine, .begin = machine->frame,
 		.native = MACHINE_NATIVE_CALL,
 	};
+	bool goes_on;
 
 	/* Each call takes at least this much stack, except the innermost. */
 	m.frames = image_alloc((machine->native_size / MACHINE_NATIVE_CALL + 2) *
@@ -426,8 +440,8 @@ void machine_interpret(const struct checked *checked, const struct checked *base
 		return;
 	}
 	memcpy(&m.r[1], machine->args, sizeof(machine->args));
-	if (function_begin(&m))
-		while (step(&m))
-			;
+	goes_on = function_begin(&m);
+	while (goes_on || machine->end == MACHINE_CATCH)
+		goes_on = goes_on ? step(&m) : catch_stopped(&m);
 	image_free(m.frames);
 }

@@ -136,7 +136,7 @@ static inline void machine_begin(struct machine *machine)
 /* The text that says how the run ended. */
 void machine_text(const struct machine *machine, char *text, size_t len);
 
-/* For tests: runs an image, on top of @base if that is not NULL, without generated code. */
+/* Runs an image, on top of @base if that is not NULL, without generated code. */
 struct checked;
 void machine_interpret(const struct checked *checked, const struct checked *base,
 		       struct machine *machine);

@@ -134,7 +134,7 @@ $(SRC)/lj_folddef.h: $(SRC)/host/buildvm
 # Lua source as the elements of a C array.
 LUA_PARTS := $(OUT)/struct.inc $(OUT)/types.inc
 $(LUA_PARTS): $(OUT)/%.inc: $(HERE)%.lua $(OUT)/settings
-	od -An -v -tu1 $< | sed 's/  *\([0-9]\)/\1/; s/  */,/g; s/$$/,/' >$@
+	sed '/-- arm64$$/d' $< | od -An -v -tu1 | sed 's/  *\([0-9]\)/\1/; s/  */,/g; s/$$/,/' >$@
 
 HEADERS := $(GENERATED) $(LUA_PARTS) $(wildcard $(HERE)*.h) $(SHARED)/syscalls.def $(wildcard $(SHARED)/*.h $(SHARED)/fs/*.h $(SHARED)/net/*.h $(KERNEL)/*.h) \
 	$(GEN)/constants.inc $(wildcard $(HERE)../../include/uapi/*.h)

@@ -8,9 +8,11 @@
 local util = ...
 local bswap, rshift = bit.bswap, bit.rshift
 
--- x86-64, as the kernel has them.  struct epoll_event is packed there.
+-- As the kernel has them. Lines that end in the name of an architecture are for it alone: the
+-- build leaves out others. struct epoll_event is packed on x86-64.
 local declarations = {
-  epoll_event = "uint32_t events; union { int fd; uint32_t u32, u64[2]; } data;",
+  epoll_event = "uint32_t events; union { int fd; uint32_t u32, u64[2]; } data;", -- x86-64
+  epoll_event = "uint32_t events, reserved; union { int fd; uint32_t u32, u64[2]; } data;", -- arm64
   iovec = "void *iov_base; size_t iov_len;",
   itimerspec = "timespec it_interval, it_value;",
   linger = "int l_onoff, l_linger;",
@@ -27,10 +29,12 @@ local declarations = {
     sa_family_t sin6_family; uint16_t sin6_port; uint32_t sin6_flowinfo;
     uint8_t sin6_addr[16]; uint32_t sin6_scope_id;]],
   sockaddr_un = "sa_family_t sun_family; char sun_path[108];",
-  stat = [[
-    unsigned long st_dev, st_ino, st_nlink; mode_t st_mode; uid_t st_uid; gid_t st_gid;
-    unsigned long st_rdev; long st_size, st_blksize, st_blocks;
-    timespec st_atim, st_mtim, st_ctim; long reserved[3];]],
+  stat = "unsigned long st_dev, st_ino, st_nlink; mode_t st_mode; uid_t st_uid; gid_t st_gid;" .. -- x86-64
+    "unsigned long st_rdev; long st_size, st_blksize, st_blocks;" .. -- x86-64
+    "timespec st_atim, st_mtim, st_ctim; long reserved[3];", -- x86-64
+  stat = "unsigned long st_dev, st_ino; mode_t st_mode; unsigned int st_nlink; uid_t st_uid;" .. -- arm64
+    "gid_t st_gid; unsigned long st_rdev, __pad1; long st_size; int st_blksize;" .. -- arm64
+    "long st_blocks; timespec st_atim, st_mtim, st_ctim; unsigned int reserved[2];", -- arm64
   statx = [[
     uint32_t stx_mask, stx_blksize; uint64_t stx_attributes; uint32_t stx_nlink;
     uint32_t stx_uid, stx_gid; uint16_t stx_mode; uint64_t stx_ino, stx_size, stx_blocks;

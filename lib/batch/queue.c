@@ -13,9 +13,10 @@
  *
  * Memory ordering.  Scripts have no atomic operations.  On x86 they need none to publish: loads
  * are not reordered with loads, nor stores with stores, and aligned accesses of 8 bytes are not
- * torn.  So a slot is written before the tail that announces it, and a result before done.  But a
- * later load may overtake an earlier store, which matters where each side writes a word and then
- * reads the other side's word, before it sleeps:
+ * torn (ARCH_KEEPS_ORDER; there are no queues on other processors).  So a slot is written before
+ * the tail that announces it, and a result before done.  But a later load may overtake an earlier
+ * store, which matters where each side writes a word and then reads the other side's word, before
+ * it sleeps:
  *
  * * The thread sleeps:  the script stores asleep, and futex(2) compares tail, after a full
  *   barrier of its own (hb_waiters_inc()).  The submitter stores tail, has a full barrier, and
@@ -257,6 +258,10 @@ int syscript_queue_open(struct syscript_queue **queue, const char *source, size_
 		*error = '\0';
 	if (err || threads > SYSCRIPT_QUEUE_THREADS_MAX || (!error && error_len))
 		return err ?: -EINVAL;
+	if (!ARCH_KEEPS_ORDER) {
+		snprintf(error, error_len, "no queues on this processor, which reorders stores");
+		return -EOPNOTSUPP;
+	}
 	checked.size = sizeof(checked);
 	new = alloc_queue(threads ?: 1);
 	if (!new)

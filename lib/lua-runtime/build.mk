@@ -8,7 +8,7 @@ LUA_RUNTIME_PATCHES := $(sort $(wildcard lib/lua-runtime/patches/*.patch))
 LUA_RUNTIME_SRC := lib/lua-runtime/build.mk $(wildcard lib/lua-runtime/*.[ch] lib/lua-runtime/*/*.[ch]) engine/luajit/util_parts.h include/uapi/syscript_image.h \
 	include/uapi/syscript_image_batch.h core/fs/columns.h core/bytes.h core/net/accept.h core/net/mmsg.h core/net/frame.c \
 	core/net/frame.h core/net/frames.h core/net/frames_text.h \
-	core/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h core/syscalls.def core/syscalls_nr.h
+	core/fs/readdirplus.h include/uapi/syscript.h include/uapi/syscript_files.h core/syscalls.def core/syscalls_nr.h $(wildcard core/arch/*/syscalls_nr.h)
 SOFTFLOAT := $(VENDOR)/softfloat-sys/berkeley-softfloat-3/source
 SOFTFLOAT_CFLAGS := -iquote lib/lua-runtime/softfloat -I$(SOFTFLOAT)/include -I$(SOFTFLOAT)/8086-SSE -I$(SOFTFLOAT)
 # Integers wrap around; arguments of formats may be pointers.
@@ -27,24 +27,25 @@ $(LUA_RUNTIME)/patched: $(LUA_RUNTIME_PATCHES) $(VENDOR_READY)
 
 $(LUA_RUNTIME)/%.inc: engine/luajit/%.lua
 	@mkdir -p $(@D)
-	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
+	$(Q)sed '/-- $(if $(filter arm64,$(ARCH)),x86-64,arm64)$$/d' $< | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' >$@
 
 $(LUA_RUNTIME)/runtime.o: $(LUA_RUNTIME_SRC) $(LUA_RUNTIME)/struct.inc $(LUA_RUNTIME)/types.inc $(BUILD)/gen/constants.inc $(LUA_RUNTIME)/patched \
 		$(BUILD)/cosy/cosy.so $(BUILD)/cosy/cosy-runtime.bc | $(BUILD)/cosy-cc
 	$(call say,COSY)
-	$(Q)$(BUILD)/cosy-cc $(LUA_RUNTIME_CFLAGS) -I$(LUA_RUNTIME)/src -I$(LUA_RUNTIME) -Ilib/lua-runtime -I$(BUILD)/gen \
+	$(Q)$(BUILD)/cosy-cc $(COSY_TARGET) $(SIGNED_CHAR) $(LUA_RUNTIME_CFLAGS) -I$(LUA_RUNTIME)/src -I$(LUA_RUNTIME) -Ilib/lua-runtime -I$(BUILD)/gen \
 		$(SOFTFLOAT_CFLAGS) \
 		-c -o $@ lib/lua-runtime/runtime.c
 
-# A release contains the image, which is the same on all machines, so that building needs no clang.
-ifneq ($(wildcard vendor/lua.image),)
+# A release contains the image for x86-64, which is the same on all machines, so that building needs
+# no clang.
+ifneq ($(and $(filter x86,$(ARCH)),$(wildcard vendor/lua.image)),)
 $(LUA_RUNTIME)/lua.image: vendor/lua.image
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 LUA_RUNTIME_HERE := yes
 else
 $(LUA_RUNTIME)/lua.image: $(LUA_RUNTIME)/runtime.o lib/lua-runtime/digests.py
-	$(Q)objcopy -O binary -j cosy.image $< $@.new
+	$(Q)$(OBJCOPY) -O binary -j cosy.image $< $@.new
 	$(Q)lib/lua-runtime/digests.py $@.new && mv $@.new $@
 LUA_RUNTIME_HERE = $(shell command -v $(COSY_CLANG) && command -v $(COSY_LLVM_CONFIG))
 endif
@@ -56,6 +57,10 @@ lua-runtime-if-here: $(if $(LUA_RUNTIME_HERE),$(LUA_RUNTIME)/lua.image)
 		(tools/deps clang, then make lua-runtime)" >&2)
 
 lib all: lua-runtime-if-here
+# Without LuaJIT, the command needs it, too.
+ifneq ($(ARCH),x86)
+cli: lua-runtime-if-here
+endif
 
 # -- tests: those of tests/lua and tests/attack, and PUC's own -------------------------
 

@@ -1,81 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implements ../vm.h for processes: code in mapped files, arenas and stacks in the process's
- * memory.
+ * Implements ../vm.h for processes: arenas and stacks in the process's memory. Code is in native.c,
+ * or interpreted.c.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #include "user/tools.h"
 #include "user/arena.h"
 #include "../validate_image.h"
 #include "../vm.h"
-#include "memory.h"
 
 #define PAGE	4096UL
 
-/* -- Code ----------------------------------------------------------------------- */
-
-static const struct image_header *base_of(const struct engine_image *image)
-{
-	return image->base ? &image->base->image : NULL;
-}
+/* -- Images --------------------------------------------------------------------- */
 
 int vm_check_image(struct run *run, const struct engine_image *image)
 {
 	struct checked checked;
-	int err = image_check(image->data, image->len, CONTEXT_PROCESS, base_of(image), &checked,
-			      run->error, RUN_ERROR_LEN);
+	int err = image_check(image->data, image->len, CONTEXT_PROCESS,
+			      image->base ? &image->base->image : NULL, &checked, run->error,
+			      RUN_ERROR_LEN);
 
 	if (!err)
 		image_release(&checked);
 	return err;
-}
-
-static int generate(struct code *code, const struct engine_image *image, char *error)
-{
-	struct checked checked;
-	struct jit jit = {
-		.checked = &checked, .base = image->base ? &image->base->code->base : NULL,
-	};
-	int err = image_check(image->data, image->len, CONTEXT_PROCESS, base_of(image), &checked,
-			      error, RUN_ERROR_LEN);
-
-	if (err)
-		return err;
-	if (getrandom(&jit.key, sizeof(jit.key), GRND_NONBLOCK) != sizeof(jit.key))
-		jit.key = 0;
-	err = code_make(code, &jit, error, RUN_ERROR_LEN);
-	image_release(&checked);
-	return err;
-}
-
-/* A size above @max also exceeds the limit, which is checked next. */
-int vm_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max)
-{
-	struct code *code = calloc(1, sizeof(*code));
-	int err = code ? generate(code, image, vm->run->error) : -ENOMEM;
-
-	(void)max;
-	if (err) {
-		free(code);
-		return err;
-	}
-	vm->code = code;
-	vm->machine.entry = image->base ? image->base->machine.entry : code->exec;
-	vm->beyond = code->beyond;
-	vm->code_start = code->exec;
-	vm->code_size = code->size;
-	vm->memory = code->size;
-	return 0;
-}
-
-void vm_put_code(struct engine_vm *vm)
-{
-	code_free(vm->code);
-	free(vm->code);
 }
 
 /* -- Arenas and stacks ------------------------------------------------------------- */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Implements the part of ../vm.h on code in processes, by machine code in mapped files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "../vm.h"
+#include "memory.h"
+
+static int generate(struct code *code, const struct engine_image *image, char *error)
+{
+	struct checked checked;
+	struct jit jit = {
+		.checked = &checked, .base = image->base ? &image->base->code->base : NULL,
+	};
+	int err = image_check(image->data, image->len, CONTEXT_PROCESS,
+			      image->base ? &image->base->image : NULL, &checked, error,
+			      RUN_ERROR_LEN);
+
+	if (err)
+		return err;
+	if (getrandom(&jit.key, sizeof(jit.key), GRND_NONBLOCK) != sizeof(jit.key))
+		jit.key = 0;
+	err = code_make(code, &jit, error, RUN_ERROR_LEN);
+	image_release(&checked);
+	return err;
+}
+
+/* A size above @max also exceeds the limit, which is checked next. */
+int vm_get_code(struct engine_vm *vm, const struct engine_image *image, size_t max)
+{
+	struct code *code = calloc(1, sizeof(*code));
+	int err = code ? generate(code, image, vm->run->error) : -ENOMEM;
+
+	(void)max;
+	if (err) {
+		free(code);
+		return err;
+	}
+	vm->code = code;
+	vm->machine.entry = image->base ? image->base->machine.entry : code->exec;
+	vm->beyond = code->beyond;
+	vm->code_start = code->exec;
+	vm->code_size = code->size;
+	vm->memory = code->size;
+	return 0;
+}
+
+void vm_put_code(struct engine_vm *vm)
+{
+	code_free(vm->code);
+	free(vm->code);
+}
