@@ -215,6 +215,12 @@ test-newcomer: dist
 	tools/deps deploy
 	tests/newcomer.py --release $(BUILD)/syscript-$(LIB_VERSION).tar.xz $(NEWCOMER_ARGS)
 
+# The library and the command for arm64, emulated by qemu-user.
+.PHONY: test-arm64
+test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 cli
+	$(PYTEST) tests/arm64 $(PYTEST_ARGS)
+
 # Seconds during which filters, threads and descriptors change under running scripts.
 STORM_TIME ?= 300
 .PHONY: test-storm

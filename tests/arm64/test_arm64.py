@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The library and the command for arm64, emulated by qemu-user: make test-arm64."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import BUILD, ROOT
+from runner import CONFINED_CORPUS, CORPUS_LIMITS, WALL_PATIENCE, confined_lua, here, outcome
+from unit.test_types import HEADERS, check_layout
+
+ARM64 = BUILD / "arm64"
+COMMAND = ["qemu-aarch64", ARM64 / "syscript"]
+CC = "aarch64-linux-gnu-gcc"
+
+# The engine interprets here, in an emulated processor: these take longer than a script may.
+TOO_LONG = {
+    "bench_collatz_primes",
+    "bench_fannkuch",
+    "bench_fft",
+    "bench_mandelbrot",
+    "bench_nbody",
+    "bench_ray",
+    "bench_spectral",
+    "bench_sudoku",
+    "jit_fold",
+    "math_exact",
+    "source_bytes",
+    "stack_overflow",
+    "stale_arguments",
+    "string_hash_table",
+    "struct_types",
+    "tail_call_errors",
+}
+# qemu-user replaces /proc/self/stat by a regular file.
+NOT_EMULATED = {"read_file"}
+CORPUS = [path for path in CONFINED_CORPUS if path.stem not in TOO_LONG | NOT_EMULATED]
+
+
+@pytest.fixture(autouse=True)
+def _emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QEMU_LD_PREFIX", "/usr/aarch64-linux-gnu")
+
+
+def image(of: Path) -> dict[str, str]:
+    return {**os.environ, "SYSCRIPT_LUA_IMAGE": str(of / "lua-runtime/lua.image")}
+
+
+def run(*words: str | Path, of: Path = ARM64) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, "run", "--time-limit", "10s", "--wall-limit", WALL_PATIENCE, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, env=image(of))
+
+
+def said(code: str) -> list[str]:
+    done = run("-e", code)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout.splitlines()
+
+
+def test_hello() -> None:
+    done = run(ROOT / "scripts/hello.lua", "20", "22")
+    assert done.stdout.splitlines()[-1] == "42"
+
+
+def test_image_for_another_machine_is_refused() -> None:
+    done = run(ROOT / "scripts/hello.lua", of=BUILD)
+    assert done.returncode != 0
+    assert "an image for x86-64 (machine 62): compile it for arm64" in done.stderr
+
+
+def test_large_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QEMU_PAGESIZE", "16384")
+    done = run(ROOT / "scripts/hello.lua", "20", "22")
+    assert done.returncode != 0
+    assert "pages of 16384 bytes: boot a kernel with pages of 4096 bytes" in done.stderr
+
+
+def test_luajit_is_refused() -> None:
+    done = run("--engine", "luajit", "-e", "return 1")
+    assert "engine luajit is for x86-64 only" in done.stderr
+
+
+@pytest.mark.parametrize("script", CORPUS, ids=lambda path: path.stem)
+def test_does_as_x86(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = [*CORPUS_LIMITS, "--wall-limit", WALL_PATIENCE, str(script)]
+    other = outcome(here, [*confined_lua("user"), *options])
+    monkeypatch.setenv("SYSCRIPT_LUA_IMAGE", image(ARM64)["SYSCRIPT_LUA_IMAGE"])
+    command = [str(word) for word in COMMAND] + confined_lua("user")[1:]
+    assert outcome(here, [*command, *options]) == other
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_layout(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYSCRIPT_LUA_IMAGE", image(ARM64)["SYSCRIPT_LUA_IMAGE"])
+    check_layout(name, COMMAND, CC, tmp_path)
+
+
+def test_constants_are_arm64s(tmp_path: Path) -> None:
+    names = ["O_DIRECTORY", "O_NOFOLLOW", "O_DIRECT", "O_TMPFILE", "PROT_BTI"]
+    values = said("print(" + ", ".join(f"const.{name}" for name in names) + ")")[0].split("\t")
+    pairs = zip(names, values, strict=True)
+    asserts = "".join(f'_Static_assert({name} == {value}, "{name}");\n' for name, value in pairs)
+    source = tmp_path / "constants.c"
+    source.write_text(f"#define _GNU_SOURCE\n#include <fcntl.h>\n#include <sys/mman.h>\n{asserts}")
+    subprocess.run([CC, "-fsyntax-only", source], check=True)
+
+
+# Calls that arm64 lacks: made by newer ones, by name and by a variable, or refused with a reason.
+OLD = """
+local path, call = "/etc/passwd", "access"
+local fd = syscall.open(path, const.O_RDONLY)
+print(fd >= 0, syscall.close(fd), syscall[call](path, 4), syscall.access("/missing", 0))
+local st = util.types.stat.new()
+print(syscall.stat(path, st), st.st_mode, st.st_size)
+print(syscall.getpgrp() == syscall.getpgid(0), syscall.poll(0, 0, 0), syscall.rmdir("/missing"))
+print(select(2, pcall(function() return syscall.select end)))
+print(select(2, pcall(function() return syscall.getdents(3, 0, 0) end)))
+"""
+
+
+def test_old_calls() -> None:
+    found = Path("/etc/passwd").stat()
+    assert said(OLD) == [
+        "true\t0\t0\t-2",
+        f"0\t{found.st_mode}\t{found.st_size}",
+        "true\t0\t-2",
+        "-e:8: scripts cannot call 'select': only x86-64 has it; use pselect6 or poll",
+        "-e:9: scripts cannot call 'getdents': only x86-64 has it; use getdents64, whose entries"
+        " differ",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("while true do end", "over the time limit of"),
+        ("pcall(function() while true do end end) while true do end", "over the time limit of"),
+        ("local s = 'x' while true do s = s .. s end", "over the memory limit of"),
+        ("local function f() return 1 + f() end return f()", "stack overflow"),
+    ],
+)
+def test_limits(code: str, text: str) -> None:
+    command = [*COMMAND, "run", "--time-limit", "500ms", "-e", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=image(ARM64))
+    assert done.returncode != 0
+    assert text in done.stderr
