@@ -57,7 +57,7 @@ include $(BUILD)/config-demo.mk
 else ifneq ($(HEAVY),)
 include $(BUILD)/config-module.mk
 else ifneq ($(filter-out $(PLAIN),$(MAKECMDGOALS)),)
-include $(BUILD)/deps/build$(if $(filter consolidate%,$(MAKECMDGOALS)),+consolidate)$(if $(CROSS),+$(ARCH)).ready
+include $(BUILD)/deps/build$(if $(filter consolidate%,$(MAKECMDGOALS)),+consolidate)$(if $(CROSS),+$(ARCH)+clang).ready
 endif
 KREL ?= $(DEFAULT_KREL)
 ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
