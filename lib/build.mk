@@ -44,6 +44,7 @@ LIB_BUILD_CFLAGS := -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -fPIC \
 
 LUA_COLD := $(BUILD)/lib/lua_cold.o $(BUILD)/analyzed/lib/lua_cold
 $(LUA_COLD): private LIB_BUILD_CFLAGS += -I$(BUILD)/lua-runtime
+$(BUILD)/lib/lua_names.o $(BUILD)/analyzed/lib/lua_names: $(BUILD)/gen/constants.inc
 $(LUA_COLD): $(BUILD)/gen/constants.inc $(BUILD)/lua-runtime/struct.inc $(BUILD)/lua-runtime/types.inc
 
 # The library reads lua.image only from LIBDIR, so another LIBDIR recompiles this.

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "fallback.h"
 #include "lua_host.h"
+#include "lua_names.h"
 #include "modules.h"
 #include "rights.h"
 #include "syscript.h"
@@ -187,6 +188,9 @@ int syscript_lint(const char *source, size_t len, const struct syscript_options 
 		ret = choose_has_luajit() ? user_lint(&reg, text, text_len) :
 					    choose_register(&choice, &reg);
 	free(whole);
+	if (!ret && !choose_has_luajit())
+		ret = lua_names_check(source, len, *reg.name ? reg.name : "script", text,
+				      text_len);
 	return refused(ret, text, text_len);
 }
 

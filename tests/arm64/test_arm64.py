@@ -133,6 +133,43 @@ def test_old_calls() -> None:
     ]
 
 
+NAMES = """
+local a = [[ syscall.select ]] .. "syscall.select" .. 'const.NONE' -- syscall.select
+--[==[ syscall.select(1)
+]==] local b = { syscall = { select = 1 } }
+function run()
+  syscall.getdents(1, 2, 3)
+  local c = const.MAP_32BIT or const . MAP_SHARED or errno.EAGIAN, errno.name(1), b.syscall.select
+  return syscall
+    .utimes("/", 0), syscall.opn("/"), syscall.open("/", const.O_RDONLY)
+end
+"""
+
+
+def test_check_names_what_is_missing(tmp_path: Path) -> None:
+    script = tmp_path / "names.lua"
+    script.write_text(NAMES)
+    command = [*COMMAND, "check", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=image(ARM64))
+    assert done.returncode != 0
+    found = done.stderr.replace(f"{script}:", "").splitlines()
+    assert [line for line in found if line[:1].isdigit()] == [
+        "6: scripts cannot call 'getdents': only x86-64 has it; use getdents64, whose entries"
+        " differ",
+        "7: no constant 'MAP_32BIT'",
+        "7: no constant 'EAGIAN': did you mean errno.EAGAIN?",
+        "9: scripts cannot call 'utimes': only x86-64 has it; use utimensat",
+        "9: no system call 'opn': did you mean syscall.open?",
+    ]
+
+
+def test_check_accepts() -> None:
+    for script in sorted((ROOT / "scripts").glob("*.lua")):
+        command = [*COMMAND, "check", script]
+        done = subprocess.run(command, capture_output=True, text=True, env=image(ARM64))
+        assert (done.returncode, done.stderr) == (0, ""), script
+
+
 @pytest.mark.parametrize(
     ("code", "text"),
     [
