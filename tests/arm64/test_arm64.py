@@ -26,6 +26,7 @@ TOO_LONG = {
     "bench_ray",
     "bench_spectral",
     "bench_sudoku",
+    "bytes",
     "jit_fold",
     "math_exact",
     "source_bytes",
