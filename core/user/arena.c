@@ -151,23 +151,63 @@ int arena_populate(void *p, size_t n)
 	return -ENOMEM;
 }
 
-void *arena_map(unsigned int shift)
+static void *reserve(void *at, size_t size, int flags)
 {
-	size_t size = 1UL << shift, many = 2 * size + 2 * IMAGE_GUARD;
-	char *from, *arena;
-	bool is_known;
+	void *p = mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags,
+		       -1, 0);
 
-	from = mmap(NULL, many, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		    -1, 0);
-	if (from == MAP_FAILED)
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Reserves more than an arena of @size bytes with guards, and gives back what is beside them. */
+static char *reserve_aligned(size_t size)
+{
+	size_t many = 2 * size + 2 * IMAGE_GUARD;
+	char *from = reserve(NULL, many, 0), *arena;
+
+	if (!from)
 		return NULL;
 	arena = (char *)(((unsigned long)from + IMAGE_GUARD + size - 1) & ~(size - 1));
-	/* Unmap all but the arena and its guards. */
 	if (arena - IMAGE_GUARD > from)
 		munmap(from, arena - IMAGE_GUARD - from);
 	if (from + many > arena + size + IMAGE_GUARD)
 		munmap(arena + size + IMAGE_GUARD,
 		       from + many - (arena + size + IMAGE_GUARD));
+	return arena;
+}
+
+/* The last arena that was unmapped: another of its size goes there without giving back. */
+static struct known unmapped;
+
+static char *reserve_again(size_t size)
+{
+	char *arena = NULL, *from;
+
+	lock_take(LOCK_ARENAS);
+	if (unmapped.size == size) {
+		arena = unmapped.arena;
+		unmapped.size = 0;
+	}
+	lock_give(LOCK_ARENAS);
+	if (!arena)
+		return NULL;
+	from = reserve(arena - IMAGE_GUARD, size + 2 * IMAGE_GUARD, MAP_FIXED_NOREPLACE);
+	if (from && from != arena - IMAGE_GUARD) {
+		/* Before Linux 4.17 it is a hint. */
+		munmap(from, size + 2 * IMAGE_GUARD);
+		from = NULL;
+	}
+	return from ? arena : NULL;
+}
+
+void *arena_map(unsigned int shift)
+{
+	size_t size = 1UL << shift;
+	char *arena = reserve_again(size) ?: reserve_aligned(size);
+	bool is_known;
+
+	if (!arena)
+		return NULL;
 	lock_take(LOCK_ARENAS);
 	is_known = add(arena, size, true);
 	lock_give(LOCK_ARENAS);
@@ -187,8 +227,10 @@ static void forget_arena(void *arena)
 
 	lock_take(LOCK_ARENAS);
 	link = find(arena);
-	if (*link)
+	if (*link) {
+		unmapped = **link;
 		forget(link);
+	}
 	lock_give(LOCK_ARENAS);
 }
 
