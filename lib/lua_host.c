@@ -14,6 +14,7 @@
 #include "lua_image.h"
 #include "lua_vm.h"
 #include "user/arena.h"
+#include "user/lock.h"
 
 /* For tests of interpreted code. */
 static bool compiles(void)
@@ -130,6 +131,19 @@ static int load_script(struct vm *vm)
 	return err == -EPROTO || err == -ERANGE ? -ENOEXEC : err;
 }
 
+/* No script code runs, so signals are blocked once for all locks. */
+static int place(struct vm *vm, const struct cosy_file *file)
+{
+	int err;
+
+	signals_block();
+	err = lua_vm_make_arena(vm, file, vm->source->len) ?: lua_vm_place(vm, file);
+	if (!err && vm->kept)
+		err = lua_vm_load_kept(vm);
+	signals_unblock();
+	return err;
+}
+
 static int make_vm(struct vm *vm)
 {
 	const struct cosy_file *file;
@@ -137,10 +151,10 @@ static int make_vm(struct vm *vm)
 
 	if (err)
 		return err == -ENOSYS && vm->another ? -EOPNOTSUPP : err;
-	err = lua_vm_make_arena(vm, file, vm->source->len) ?: lua_vm_place(vm, file);
-	if (err)
+	err = place(vm, file);
+	if (err || vm->kept)
 		return err;
-	return vm->kept ? lua_vm_load_kept(vm) : lua_vm_load(vm) ?: load_script(vm);
+	return lua_vm_load(vm) ?: load_script(vm);
 }
 
 /* On failure *is_kept says whether an earlier script was the beginning. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock.h"
 #include "request.h"
 #include "sys.h"
 #include "syscript.h"
@@ -76,12 +77,16 @@ static int find_base(struct script **base, const struct syscript_register *reg, 
 
 static int load(struct script *script, const struct syscript_register *reg, char *error)
 {
+	unsigned int depth;
 	char *image = NULL;
 	int err = find_base(&script->base, reg, error) ?: user_copy_image(&image, reg);
 
-	if (!err)
+	if (!err) {
+		depth = signals_open();
 		err = program_load(script->program, reg, image,
 				   script->base ? script->base->program : NULL, error);
+		signals_shut(depth);
+	}
 	free(image);
 	return err;
 }
@@ -159,8 +164,11 @@ int user_register(struct syscript_register *reg)
 	/* A process has only bases of its own. */
 	if (reg->flags & SYSCRIPT_SHARED)
 		return -EINVAL;
+	/* Once for all locks, except while the program is loaded. */
+	signals_block();
 	user_fd_sweep();
 	ret = check_pages(error) ?: create_and_publish(reg, error);
+	signals_unblock();
 	if (ret >= 0)
 		return ret;
 	if (reg->error_len)
