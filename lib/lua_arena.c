@@ -12,7 +12,7 @@
  *   from the next page on: memory for Lua, as much as the limit allows
  *   the script
  *   the compound's stack
- *   the state of each slot for calls in the kernel
+ *   the state of each slot for calls in the kernel, and the text of the last error
  *
  * Memory of the module is charged page by page when it is used. The library populates what it
  * uses; the runtime requests more (lua-runtime/support.c).
@@ -46,7 +46,9 @@
 #define COMPILED_NATIVE	(COMPILED_STACK / 64 * 40)
 #define STACK_SPARE	64
 #define SLOTS		(TURN_SLOTS + 1)
-#define SLOTS_SIZE	((SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) + 15) & -16UL)
+#define SLOTS_SIZE	((SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) + \
+			  RUNTIME_ERROR_LEN + 15) & -16UL)
+_Static_assert(SLOTS_SIZE + STACK_SPARE <= PAGE, "the stack begins in the same page");
 /* Memory for large buffers, which stays when another engine takes over. */
 #define LARGE_SIZE	(768U << 10)
 
@@ -198,7 +200,8 @@ static int place_runtime(struct vm *vm, const struct cosy_file *file, char *data
 		return -ENOMEM;
 	if (shared_image_open(vm->base, vm->run->memory_limit, vm->arena))
 		return 0;
-	if (arena_populate(data, file->memory_size))
+	/* With the call. */
+	if (arena_populate(data, vm->at - data + offsetof(struct runtime_call, output.text)))
 		return -ENOMEM;
 	file_load_data(file, data);
 	return 0;
@@ -231,8 +234,8 @@ static int take_call(struct vm *vm, size_t source_len)
 	vm->heap = take_memory(vm, RUNTIME_BLOCKS(vm->run->memory_limit) * (RUNTIME_BLOCK + 1));
 	vm->ios = (void *)(vm->arena + (1UL << vm->shift) - SLOTS_SIZE);
 	vm->frames = (void *)(vm->ios + SLOTS);
-	if (arena_populate(call, call->output.text - (char *)call) ||
-	    arena_populate(vm->ios, SLOTS_SIZE) ||
+	vm->error = (void *)(vm->frames + SLOTS);
+	if (arena_populate(vm->ios, SLOTS_SIZE) ||
 	    arena_populate(vm->at, source_len + 1 + 16 + SYSCRIPT_NAME_LEN + 1 + 16 +
 			   lua_cold_size(vm->run)))
 		return -ENOMEM;
@@ -267,6 +270,7 @@ static int place_call(struct vm *vm)
 	call->check = run->flags & SYSCRIPT_CHECK;
 	call->another = vm->another;
 	call->engine = 0;
+	call->error = vm->error;
 	call->arena = (unsigned long)vm->arena;
 	call->arena_size = 1UL << vm->shift;
 	call->floor = (unsigned long)vm->arena + vm->image->stack_end - COMPILED_STACK;

@@ -128,6 +128,8 @@ static int outcome(const struct runtime_io *io)
 	return -EPROTO;
 }
 
+static const char wrong_version[] = "lua.image is not of this version of the library";
+
 /* Completes a run that ended with @err: returns 0, or -errno with the text. */
 static int after(struct vm *vm, const struct runtime_io *io, int err)
 {
@@ -139,7 +141,7 @@ static int after(struct vm *vm, const struct runtime_io *io, int err)
 	err = outcome(io);
 	if (err)
 		snprintf(vm->run->error, RUN_ERROR_LEN, "%.*s", RUNTIME_ERROR_LEN - 1,
-			 vm->call->error);
+			 io->failed == RUNTIME_VERSIONS ? wrong_version : vm->error);
 	return err;
 }
 

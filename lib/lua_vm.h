@@ -26,6 +26,7 @@
  * @kept:    owns @image and @origins; or NULL
  * @anew:    not to begin as an earlier script of its text
  * @ios:     a struct runtime_io for each slot; @frames: the compound's argument for each slot
+ * @error:   text of the last error; in the arena, like @ios and @frames
  * @heap:    the memory for Lua in the arena
  * @module:  the arena is the module's memory, not the process's own
  * @is_loaded: the script's top level has run
@@ -42,7 +43,7 @@ struct vm {
 	struct image_header *image;
 	size_t image_len;
 	char *arena, *at;		/* free memory begins at @at */
-	char *heap;
+	char *heap, *error;
 	uint32_t shift;
 	struct runtime_call *call;
 	struct runtime_io *ios, **frames;

@@ -417,13 +417,6 @@ static void set_error(lua_State *L, struct runtime_call *call, int status)
 	add_error(call, " value");
 }
 
-/* The library's version differs from the image's, so @call has other fields. */
-static void wrong_version(struct runtime_call *call)
-{
-	call->io->failed = RUNTIME_FAILED;
-	strcpy(call->error, "lua.image is not of this version of the library");
-}
-
 /* -- The compound ------------------------------------------------------------------ */
 
 static int open_lua(struct runtime_call *call)
@@ -460,7 +453,9 @@ static __attribute__((noinline)) void go_slowly(struct runtime_call *call, long 
 	} else if (call->version == RUNTIME_VERSION && call->size == sizeof(*call)) {
 		status = open_lua(call);
 	} else {
-		return wrong_version(call);
+		/* It has other fields. */
+		call->io->failed = RUNTIME_VERSIONS;
+		return;
 	}
 	if (status) {
 		drop_frames();

@@ -20,6 +20,7 @@
 #define RUNTIME_LEFT	4	/* LuaJIT's engine has to run it: nothing was run */
 #define RUNTIME_STOPPED	5	/* ended on request; the script may be called again */
 #define RUNTIME_BROKEN	6	/* an earlier call was ended in the middle of something */
+#define RUNTIME_VERSIONS	7	/* the library's version is another: there is no text */
 
 /* runtime_call.depends */
 #define RUNTIME_ON_ADDRESSES	1	/* it knows addresses in the arena, or has tables that are ordered by them */
@@ -41,7 +42,7 @@ struct runtime_excluded {
 };
 
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	12
+#define RUNTIME_VERSION	13
 
 /**
  * struct runtime_io - one call of run(); in the arena
@@ -92,7 +93,7 @@ struct runtime_io {
  * @depends: RUNTIME_ON_*: what the script's state depends on besides its text, name, limits and rights
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop: cleared by each call; not 0: the run has to end, see struct image_header
- * @error: of the last call that has failed
+ * @error: of the last call that has failed: RUNTIME_ERROR_LEN bytes
  * @output: output of print()
  */
 struct runtime_call {
@@ -116,7 +117,7 @@ struct runtime_call {
 	uint64_t depends;
 	const uint64_t *memory;
 	uint64_t stop;
-	char error[RUNTIME_ERROR_LEN];
+	char *error;
 	struct output output;
 };
 
