@@ -159,7 +159,7 @@ static void *reserve(void *at, size_t size, int flags)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Reserves more than an arena of @size bytes with guards, and gives back what is beside them. */
+/* Reserves more than an arena of @size bytes with guards, and frees what is beside them. */
 static char *reserve_aligned(size_t size)
 {
 	size_t many = 2 * size + 2 * IMAGE_GUARD;
@@ -176,7 +176,7 @@ static char *reserve_aligned(size_t size)
 	return arena;
 }
 
-/* The last arena that was unmapped: another of its size goes there without giving back. */
+/* The last arena that was unmapped: another of its size fits there exactly. */
 static struct known unmapped;
 
 static char *reserve_again(size_t size)
@@ -228,7 +228,9 @@ static void forget_arena(void *arena)
 	lock_take(LOCK_ARENAS);
 	link = find(arena);
 	if (*link) {
-		unmapped = **link;
+		/* Where the program had placed it, it may want to map again. */
+		if ((*link)->reserved)
+			unmapped = **link;
 		forget(link);
 	}
 	lock_give(LOCK_ARENAS);

@@ -33,13 +33,15 @@ int main(void)
 	struct syscript_options options = {
 		.backend = SYSCRIPT_BACKEND_USER, .engine = SYSCRIPT_LUA_ON_CONFINED,
 	};
-	int i, fd;
+	int i, fds[3];
 
+	/* Each needs an arena of its own, since the others' are still mapped. */
 	for (i = 0; i < 3; i++) {
-		fd = load_with(source, &options);
-		CHECK_EQ(lua_syscall(fd, 0), 1);
-		CHECK_EQ(syscript_close(fd), 0);
+		fds[i] = load_with(source, &options);
+		CHECK_EQ(lua_syscall(fds[i], 0), 1);
 	}
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(syscript_close(fds[i]), 0);
 	CHECK_EQ(placed, 3);
 	return 0;
 }
