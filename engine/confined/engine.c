@@ -116,6 +116,7 @@ static bool ends_itself(struct engine_vm *vm)
 	if (!vm->stop_by) {
 		*(volatile u64 *)word = 1;
 		vm->stop_by = run->time + IMAGE_STOP_TIME;
+		vm->left_at = 0;
 	}
 	return run->time < vm->stop_by;
 }
@@ -138,8 +139,10 @@ static u32 end_at_poll(struct engine_vm *vm)
 {
 	if (!ends_itself(vm))
 		return MACHINE_STOP;
-	return vm->machine.try_sp && vm->first_insn && vm->machine.pc >= vm->first_insn ?
-		MACHINE_CATCH : MACHINE_DONE;
+	if (!vm->machine.try_sp || !vm->first_insn || vm->machine.pc < vm->first_insn)
+		return MACHINE_DONE;
+	vm->left_at = vm->machine.pc;
+	return MACHINE_CATCH;
 }
 
 static void confined_end(struct engine_vm *vm)
@@ -260,7 +263,8 @@ static int finish(struct engine_vm *vm, struct syscript_call *call)
 	int reason = run->stop_reason;
 
 	if (reason) {
-		scnprintf(run->error, RUN_ERROR_LEN, "insn %u: %s", vm->machine.pc,
+		scnprintf(run->error, RUN_ERROR_LEN, "insn %u: %s",
+			  vm->stop_by && vm->left_at ? vm->left_at : vm->machine.pc,
 			  reason_text(reason));
 		return reason;
 	}

@@ -27,6 +27,7 @@ struct view;
  * @first_insn: number of its first instruction
  * @stop_by:    limit on run.time of a run that was told to end; otherwise 0
  * @told:       varies the result of fuel_to_end()
+ * @left_at:    where such a run was in its own code when it was made to end; 0: nowhere yet
  * @code_start: address of its own machine code
  * @code_size:  bytes of machine code
  * @memory:     bytes of machine code, and of the retained part of the image
@@ -46,7 +47,7 @@ struct engine_vm {
 	u64 beyond;
 	u32 first_insn;
 	unsigned long stop_by;
-	u32 told;
+	u32 told, left_at;
 	size_t code_size, memory, memory_max;
 	void *stack;
 	size_t stack_size;

@@ -147,6 +147,10 @@ def test_limits(script) -> None:
     calls = script("function run() while true do syscall.getppid() end end")
     done = syscript("run", "--time-limit", "10s", "--wall-limit", "50ms", calls)
     assert "over the wall-clock limit of 50 ms: raise it with --wall-limit\n" in done.stderr
+    for engine in ("luajit", "confined"):
+        limits = ("--time-limit", "10s", "--wall-limit", "50ms")
+        done = syscript("run", "--engine", engine, *limits, loop)
+        assert done.stderr.startswith(f"{loop}:1: over the wall-clock limit of 50 ms: ")
     # An error at the top level fails registration, which has a time limit of its own.
     done = syscript("run", "--time-limit", "20", "-", stdin="while true do end")
     assert done.stderr == "stdin:1: over the time limit of 1000 ms: raise it with --time-limit\n"
