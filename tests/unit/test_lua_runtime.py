@@ -355,7 +355,7 @@ def test_messages_are_collected() -> None:
 def test_wall_limit() -> None:
     done = run("--time-limit", "9s", "--wall-limit", "50ms", "-e", "while true do end")
     assert done.returncode == 1
-    assert done.stderr == "-e: over the wall-clock limit of 50 ms: raise it with --wall-limit\n"
+    assert done.stderr == "-e:1: over the wall-clock limit of 50 ms: raise it with --wall-limit\n"
 
 
 def test_kill() -> None:
