@@ -1034,15 +1034,6 @@ free:
 
 /* -- time ----------------------------------------------------------------------- */
 
-/* By the clock: mdelay() counts loops, of which a busy machine guesses too few at boot. */
-static void pass(u64 ns)
-{
-	u64 end = ktime_get_ns() + ns;
-
-	while (ktime_get_ns() < end)
-		cpu_relax();
-}
-
 static noinline void timed(void)
 {
 	u64 *p = kzalloc(24, GFP_KERNEL);
@@ -1051,7 +1042,7 @@ static noinline void timed(void)
 	/* Another task meanwhile would end the measured lap. */
 	preempt_disable();
 	sink = READ_ONCE(p[0]);	/* delayed */
-	pass(2 * NSEC_PER_MSEC);
+	mdelay(2);
 	sink = READ_ONCE(p[0]);	/* slept */
 	preempt_enable();
 	msleep(20);
