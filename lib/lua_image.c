@@ -104,9 +104,7 @@ static int map(const struct cosy_file **file, int fd, const char **why)
 
 static int open_and_map(const char *path, const struct cosy_file **file, const char **why)
 {
-	/* Opening a FIFO would wait for a writer. */
-	int fd = sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
-								 O_NONBLOCK | O_NOCTTY));
+	int fd = sys_open_to_read(path);
 	int err;
 
 	if (fd < 0)

@@ -13,7 +13,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,6 @@
 #include "user/sys.h"
 
 #define NAME_LEN	128
-#define PATH_LEN	4096
 
 /*
  * Like Lua 5.1's: a module's value is what its chunk returns, or true, and kept. As one line in
@@ -103,9 +102,9 @@ static size_t named_at(const char *p, const char *end, const char **name)
 
 static int path_of(char *path, const char *folder, const char *name)
 {
-	int len = snprintf(path, PATH_LEN, "%s/", folder);
+	int len = snprintf(path, PATH_MAX, "%s/", folder);
 
-	if (len + strlen(name) + sizeof(".lua") > PATH_LEN)
+	if (len + strlen(name) + sizeof(".lua") > PATH_MAX)
 		return -ENAMETOOLONG;
 	for (path += len; *name; name++)
 		*path++ = *name == '.' ? '/' : *name;
@@ -138,14 +137,12 @@ static int read_all(struct module *module, int fd)
 
 static int read_module(struct module *module, const char *folder)
 {
-	char path[PATH_LEN];
+	char path[PATH_MAX];
 	int err = path_of(path, folder, module->name), fd;
 
 	if (err)
 		return err;
-	/* Opening a FIFO would wait for a writer. */
-	fd = sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
-							      O_NONBLOCK | O_NOCTTY));
+	fd = sys_open_to_read(path);
 	if (fd < 0)
 		return fd;
 	err = read_all(module, fd);
@@ -245,7 +242,7 @@ static void put_string(FILE *out, const char *text, size_t len)
 
 static void put_module(FILE *out, const struct module *module, const char *folder)
 {
-	char path[1 + PATH_LEN] = "@";
+	char path[1 + PATH_MAX] = "@";
 
 	/* The file was read by this path. */
 	path_of(path + 1, folder, module->name);

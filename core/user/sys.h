@@ -30,6 +30,13 @@ static inline int sys_above_standard(long fd)
 	return above;
 }
 
+/* Opens a file for reading; if it is a FIFO, that does not wait for a writer. */
+static inline int sys_open_to_read(const char *path)
+{
+	return sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
+								    O_NONBLOCK | O_NOCTTY));
+}
+
 static inline unsigned long sys_now(clockid_t clock)
 {
 	struct timespec ts = { 0, 0 };

@@ -43,8 +43,7 @@ static enum answer unread(long err)
 
 static enum answer read_file(const char *path)
 {
-	int fd = sys_above_standard(sys_call(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
-								 O_NONBLOCK | O_NOCTTY));
+	int fd = sys_open_to_read(path);
 	char word[8] = "";
 	long got;
 
