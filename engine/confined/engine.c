@@ -374,7 +374,7 @@ static int check_memory(struct run *run, unsigned long memory)
 static int check_sizes(struct run *run, struct engine_vm *vm,
 		       const struct engine_image *image)
 {
-	const struct image_header *base = image->base ? &image->base->image : NULL;
+	const struct image_header *base = vm_base_header(image);
 	int err = image_check_header((const void *)image->data, image->len, base, run->error,
 				     RUN_ERROR_LEN);
 

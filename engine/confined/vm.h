@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The confined engine's programs, and its platform layer: memory for code, arenas and stacks,
- * which the kernel and processes allocate in different ways.  kernel/platform.c and user/platform.c
- * implement it.
+ * which the kernel and processes allocate in different ways.  kernel/platform.c implements it, and
+ * the files in user/.
  */
 #ifndef CONFINED_VM_H
 #define CONFINED_VM_H
@@ -57,6 +57,12 @@ struct engine_vm {
 	struct percpu_ctx __percpu *ctxs;	/* CONTEXT_ATOMIC: kernel/percpu_ctx.h */
 	struct batches batches;
 };
+
+/* The header of the image that @image extends, or NULL. */
+static inline const struct image_header *vm_base_header(const struct engine_image *image)
+{
+	return image->base ? &image->base->image : NULL;
+}
 
 /* The functions below return 0, or -errno with the reason in vm->run->error. */
 int vm_check_image(struct run *run, const struct engine_image *image);

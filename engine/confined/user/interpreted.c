@@ -28,7 +28,6 @@ const u8 confined_fault_function[1];
 
 static int keep(struct code *code, const struct engine_image *image, char *error)
 {
-	const struct image_header *base = image->base ? &image->base->image : NULL;
 	int err;
 
 	code->image = malloc(image->len);
@@ -36,8 +35,8 @@ static int keep(struct code *code, const struct engine_image *image, char *error
 		return -ENOMEM;
 	memcpy(code->image, image->data, image->len);
 	code->base = image->base ? image->base->code : NULL;
-	err = image_check(code->image, image->len, CONTEXT_PROCESS, base, &code->checked, error,
-			  RUN_ERROR_LEN);
+	err = image_check(code->image, image->len, CONTEXT_PROCESS, vm_base_header(image),
+			  &code->checked, error, RUN_ERROR_LEN);
 	if (err)
 		free(code->image);
 	return err;

@@ -13,9 +13,8 @@ static int generate(struct code *code, const struct engine_image *image, char *e
 	struct jit jit = {
 		.checked = &checked, .base = image->base ? &image->base->code->base : NULL,
 	};
-	int err = image_check(image->data, image->len, CONTEXT_PROCESS,
-			      image->base ? &image->base->image : NULL, &checked, error,
-			      RUN_ERROR_LEN);
+	int err = image_check(image->data, image->len, CONTEXT_PROCESS, vm_base_header(image),
+			      &checked, error, RUN_ERROR_LEN);
 
 	if (err)
 		return err;

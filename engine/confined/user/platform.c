@@ -19,9 +19,8 @@
 int vm_check_image(struct run *run, const struct engine_image *image)
 {
 	struct checked checked;
-	int err = image_check(image->data, image->len, CONTEXT_PROCESS,
-			      image->base ? &image->base->image : NULL, &checked, run->error,
-			      RUN_ERROR_LEN);
+	int err = image_check(image->data, image->len, CONTEXT_PROCESS, vm_base_header(image),
+			      &checked, run->error, RUN_ERROR_LEN);
 
 	if (!err)
 		image_release(&checked);
