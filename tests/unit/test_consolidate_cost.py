@@ -380,6 +380,17 @@ def test_record_again_counts_no_time_of_others(tmp_path: Path) -> None:
     assert 0.3 <= json.loads(run("report", "--json", path).stdout)["seconds_untraced"] < 0.9
 
 
+def test_record_where_ended_processes_leave_nothing(tmp_path: Path) -> None:
+    """A parent's ignored SIGCHLD is inherited: the kernel then keeps no status of a child."""
+    code = (
+        "import signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+        "from consolidate.trace.signals import run_with_terminal;"
+        "sys.exit(run_with_terminal(['true']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_record_again_gives_the_same_input(tmp_path: Path) -> None:
     path, seen = tmp_path / "t", tmp_path / "seen"
     path.write_text("before\none\ntwo\n")
