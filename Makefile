@@ -215,6 +215,7 @@ deps: $(BUILD)/config.mk
 ##bench-frames-icount the same in instructions
 ##bench-memcached memcached over UDP in all modes; build/bench/memcached.json, plots
 ##bench-memcached-icount the worker's instructions for a GET, the same in every boot
+##bench-memcached-sizes-icount Figures 3 and 4 of the paper, by value size
 ##bench-memcached-frames-icount frames compared with recvmmsg and sendmmsg, over a veth pair
 ##bench-memcached-facebook-icount the same of GETs of 50 keys, in all modes, from four threads
 ##model          what scripts cost on this machine; modelled if it cannot load the module

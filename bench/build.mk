@@ -163,7 +163,7 @@ model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 
 # The tables of docs/figures.md and the README's picture: counted again, and modelled.
 # FIGURES='frames lua': only these subjects.
-FIGURES ?= requests calls frames compounds lua everyone readdirplus
+FIGURES ?= requests calls frames compounds lua everyone readdirplus memcached
 BENCH_OF_requests := udp
 BENCH_OF_calls := inner
 BENCH_OF_frames := frames
@@ -171,6 +171,7 @@ BENCH_OF_compounds := compound
 BENCH_OF_lua := guest
 BENCH_OF_everyone := everyone
 BENCH_OF_readdirplus := readdirplus
+BENCH_OF_memcached := memcached-sizes
 RESULT_OF = $(BUILD)/bench/$(if $(filter requests,$1),model,$(BENCH_OF_$1)-icount).json
 
 .PHONY: figures figures-page

@@ -55,9 +55,6 @@ WAYS = {
     "ahead": Way(", reading ahead", OUTSIDER, True),
     "luajit": Way(", the same, LuaJIT", MEMBER, True),
 }
-# ns per instruction, and per mode switch in addition to its instructions: fitted to plain loops
-# over UDP on a Xeon of 2023, and within 1.1 % for loops that they were not fitted to.
-INSTRUCTION, SWITCH = 0.33, 455
 EVENTS = Path("/sys/kernel/tracing/events")
 # getxattr and lgetxattr: a batch replaces them only while no observer counts calls, because an
 # observer of the process must see them.
@@ -159,7 +156,7 @@ class Bar(NamedTuple):
 
     @property
     def ns(self) -> float:
-        return INSTRUCTION * self.instructions + SWITCH * self.switches
+        return results.modelled_ns(self.instructions, self.switches)
 
 
 def memcached_bars(found: dict[str, Any]) -> list[Bar]:
@@ -205,8 +202,8 @@ def picture(title: str, bars: list[Bar], base_of: list[Bar]) -> str:
     """Two bars for each mode, relative to its base."""
     width, height = LABELS + FULL + 70, TOP + ROW * len(bars) + 34
     note = (
-        f"Linux 6.1, counted; modelled time: {INSTRUCTION} ns an instruction,"
-        f" {SWITCH} ns a mode switch. make demo"
+        f"Linux 6.1, counted; modelled time: {results.INSTRUCTION} ns an instruction,"
+        f" {results.SWITCH} ns a mode switch. make demo"
     )
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
@@ -255,8 +252,8 @@ def show(result: dict[str, Any], pictures: list[Path]) -> None:
         table(bars, base_of, ("ms", 1e-6))
         drawn["files"] = ("20,000 files: du and ls, plain and reading ahead", bars, base_of)
     print(
-        f"\nModelled: {INSTRUCTION} ns an instruction, {SWITCH} ns a mode switch; make model has"
-        " those of this machine."
+        f"\nModelled: {results.INSTRUCTION} ns an instruction, {results.SWITCH} ns a mode switch;"
+        " make model has those of this machine."
     )
     for name, what in drawn.items():
         for place in pictures:

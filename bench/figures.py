@@ -24,6 +24,10 @@ from typing import Any, NamedTuple
 
 import results
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "memcached"))
+
+import report
+
 Json = dict[str, Any]
 
 SCRIPTS = {
@@ -122,6 +126,16 @@ def as_shown(module: str) -> Callable[[Json], Json]:
     return tables
 
 
+def memcached(result: Json) -> Json:
+    """Figures 3 and 4 of the paper, and what explains them: bench/memcached."""
+    shown = [{"header": header, "rows": rows} for header, rows in report.paper_tables(result)]
+    note = (
+        f"{result['outstanding'][0]} requests out, at most {result['batch']} in a batch;"
+        f" {result['rounds']} rounds of {result['seconds']:g} s of the guest's clock for each."
+    )
+    return {"kernel": result["kernel"], "tables": shown, "note": note}
+
+
 class Subject(NamedTuple):
     """A bench and its tables."""
 
@@ -137,6 +151,7 @@ SUBJECTS = {
     "lua": Subject("make bench-guest-icount", as_shown("lua")),
     "everyone": Subject("make bench-everyone-icount", as_shown("everyone")),
     "readdirplus": Subject("make bench-readdirplus-icount", as_shown("readdirplus")),
+    "memcached": Subject("make bench-memcached-sizes-icount", memcached),
 }
 
 

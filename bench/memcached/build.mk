@@ -5,7 +5,7 @@
 BENCH_ARGS ?=
 
 .PHONY: bench-memcached bench-memcached-icount bench-memcached-frames-icount \
-	bench-memcached-facebook-icount
+	bench-memcached-facebook-icount bench-memcached-sizes-icount
 bench-memcached: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py -k $(KREL) \
 		-o $(BUILD)/bench/memcached.json $(BENCH_ARGS)
@@ -13,6 +13,13 @@ bench-memcached: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload mod
 bench-memcached-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
 		-o $(BUILD)/bench/memcached-icount.json $(BENCH_ARGS)
+
+# Figures 3 and 4 of the paper: by value size, with the batch's depth and the wait in the socket.
+bench-memcached-sizes-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
+	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) --buffers \
+		--modes off mmsg syscript_interp syscript confined \
+		--sizes 16 32 64 128 256 512 1024 --outstanding 128 --rounds 3 --seconds 0.1 \
+		-o $(BUILD)/bench/memcached-sizes-icount.json $(BENCH_ARGS)
 
 # Over a veth pair: what frames save there.
 bench-memcached-frames-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \

@@ -44,7 +44,7 @@ def command(args: argparse.Namespace) -> list[str]:
         words += [f"--{name}", *map(str, getattr(args, name))]
     for name in ("keys_per_get", "threads", "rounds", "seconds", "batch", "hold"):
         words += [f"--{name.replace('_', '-')}", str(getattr(args, name))]
-    return [*words, *["--seccomp"] * args.seccomp]
+    return [*words, *["--seccomp"] * args.seccomp, *["--buffers"] * args.buffers]
 
 
 def timeout(args: argparse.Namespace) -> float:
@@ -133,6 +133,8 @@ def main() -> int:
     result["clock"] = "one ns per instruction" if args.icount else "time"
     if args.icount:
         report.show_instructions(result)
+        if args.buffers:
+            report.show_paper(result)
     elif args.short:
         report.show_short(result)
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
@@ -89,6 +90,9 @@ GOALS = (
     Goal("syscript_interp_over_off", "response_mean", 0.70, 0.70),
     Goal("syscript_over_mmsg", "throughput", 1.10, 1.25),
 )
+
+# Of all requests, GETs: the load's --ratio.
+GETS = 0.9
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -230,6 +234,94 @@ def show_instructions(result: dict[str, Any]) -> None:
             print("\nframes over mmsg: at most {:g}, aim {:g}: {}".format(*FRAMES_GOAL, verdict))
         print()
     print("The worker's, with what the kernel does in its time; of ten keys one is stored.")
+
+
+def modelled_ns(result: dict[str, Any], mode: str, case: tuple[int, int]) -> list[float]:
+    """The worker's modelled time for a GET, in each round."""
+    switches = result["mode_switches_per_get"][f"v{case[0]}_w{case[1]}"][mode]
+    counts = of_runs(result, mode, case, "cpu_us_per_get")
+    return [results.modelled_ns(1000 * count, switches) for count in counts]
+
+
+def response_us(result: dict[str, Any], mode: str, case: tuple[int, int]) -> list[float]:
+    """Little's law: with so many requests out, of which the worker serves one after the other."""
+    return [case[1] * GETS * ns / 1000 for ns in modelled_ns(result, mode, case)]
+
+
+def per_second(result: dict[str, Any], mode: str, case: tuple[int, int]) -> list[float]:
+    return [1e9 / ns for ns in modelled_ns(result, mode, case)]
+
+
+def spread(samples: list[float]) -> str:
+    return f"{mean(samples):,.0f} ± {stdev(samples) if len(samples) > 1 else 0:,.0f}"
+
+
+def paper_figure(
+    result: dict[str, Any],
+    title: str,
+    of: str,
+    modelled: Callable[[dict[str, Any], str, tuple[int, int]], list[float]],
+) -> Table:
+    """A figure of the paper: unchanged, the others as multiples, and the paper's multiples."""
+    base, *others = result["modes"]
+    rows = []
+    for case in cases(result):
+        samples = {mode: modelled(result, mode, case) for mode in result["modes"]}
+        ratios = [f"{mean(samples[mode]) / mean(samples[base]):.2f}" for mode in others]
+        rows.append([f"{case[0]:,} bytes", spread(samples[base]), *ratios])
+    paper = {goal.pair: f"{goal.at_least:.2f}" for goal in GOALS if goal.of == of}
+    of_paper = [paper.get(f"{mode}_over_{base}", "") for mode in others]
+    rows.append(["*the paper, small values*", "", *of_paper])
+    rows.append(["*the paper, 1,024 bytes*", "", *("1" if ratio else "" for ratio in of_paper)])
+    return [title, *(NAMES[mode] for mode in result["modes"])], rows
+
+
+def paper_counts(
+    result: dict[str, Any], title: str, cell: Callable[[str, tuple[int, int]], str]
+) -> Table:
+    """A line for each size, a cell for each mode."""
+    rows = [
+        [f"{case[0]:,} bytes", *(cell(mode, case) for mode in result["modes"])]
+        for case in cases(result)
+    ]
+    return [title, *(NAMES[mode] for mode in result["modes"])], rows
+
+
+def paper_tables(result: dict[str, Any]) -> list[Table]:
+    """Figures 3 and 4 of the paper, and what they come from: by mode and value size."""
+
+    def median_of(mode: str, case: tuple[int, int], what: str) -> float:
+        return median(of_runs(result, mode, case, what))
+
+    def instructions(mode: str, case: tuple[int, int]) -> str:
+        return f"{1000 * median_of(mode, case, 'cpu_us_per_get'):,.0f}; " + switches(
+            result, mode, case
+        )
+
+    def emulated(mode: str, case: tuple[int, int]) -> str:
+        mean_of, deviation = (
+            median_of(mode, case, f"response_{what}") for what in ("mean", "stddev")
+        )
+        return f"{mean_of:,.0f} ± {deviation:,.0f}"
+
+    def buffers(mode: str, case: tuple[int, int]) -> str:
+        seen = result["waits"][f"v{case[0]}_w{case[1]}"][mode]
+        share = seen["wait"] / seen["response"]
+        return f"{median_of(mode, case, 'depth'):.1f}; {seen['wait']:,.0f} us, {share:.0%}"
+
+    return [
+        paper_figure(result, "Figure 3: modelled response time, us", "response_mean", response_us),
+        paper_figure(result, "Figure 4: modelled GETs a second", "throughput", per_second),
+        paper_counts(result, "instructions of a GET; mode switches", instructions),
+        paper_counts(result, "emulated response time, us ± standard deviation", emulated),
+        paper_counts(result, "GETs of a batch; wait in the socket, of the response", buffers),
+    ]
+
+
+def show_paper(result: dict[str, Any]) -> None:
+    for header, rows in paper_tables(result):
+        results.show(header, rows)
+        print()
 
 
 def show_short(result: dict[str, Any]) -> None:

@@ -21,8 +21,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
+import waits
 from server import (
     FRAMES,
     MEMCACHED,
@@ -47,11 +49,19 @@ SLICE = 0.1
 # s at most for counting mode switches: tracing disturbs, so this part is not timed.
 COUNTED = 0.7
 COUNTED_SIZE = 64
+# Requests whose waits are timed.
+TRACED = 1500
 
 
-def load(servers: list[Server], size: int, outstanding: int, *options: str) -> list[dict]:
-    """One run of the load generator, which loads the servers in turn."""
-    command = [str(UDPLOAD), "--quiet", "--cpu", str(LOAD_CPU), "--keys", str(KEYS)]
+def load(
+    servers: list[Server], size: int, outstanding: int, *options: str, polls: bool = True
+) -> list[dict]:
+    """One run of the load generator, which loads the servers in turn.
+
+    polls: it never sleeps, which on a server's CPU takes time slices from it
+    """
+    command = [str(UDPLOAD), "--quiet", "--keys", str(KEYS)]
+    command += ["--cpu", str(LOAD_CPU)] if polls else []
     command += ["--value-size", str(size), "--outstanding", str(outstanding), *options]
     command += ["--host", servers[0].host]
     targets = [f"{server.port}:{server.thread}" for server in servers]
@@ -69,6 +79,7 @@ def figures(seen: dict[str, Any]) -> dict[str, Any]:
     return {
         "throughput": gets["per_s"],
         "response_mean": gets["us"]["mean"],
+        "response_stddev": gets["us"]["stddev"],
         **{name: gets["us"][name] for name in ("p50", "p99", "p999", "max")},
         "set_throughput": seen["set"]["per_s"],
         "cpu_us_per_get": seen["server_cpu_ns"] / 1000 / gets["answered"],
@@ -76,6 +87,12 @@ def figures(seen: dict[str, Any]) -> dict[str, Any]:
         "load_busy": seen["busy"],
         **{name: seen[name] for name in faults},
     }
+
+
+def depth_counts(server: Server) -> tuple[int, int]:
+    """Datagrams that the server received in batches, and batches."""
+    said = server.batching()
+    return int(said.get("udp_batch_received", 0)), int(said.get("udp_batches", 0))
 
 
 def check(server: Server) -> dict[str, str]:
@@ -108,18 +125,25 @@ class Rounds:
         self.servers = servers
         self.runs: list[dict[str, Any]] = []
         self.switches: dict[str, dict[str, float]] = {}
+        self.waits: dict[str, dict[str, dict[str, float]]] = {}
         self.began = time.monotonic()
         self.load = ["--keys-per-get", str(args.keys_per_get), "--threads", str(args.threads)]
 
     def __call__(self) -> dict[str, Any]:
         for size in self.args.sizes:
             load(list(self.servers.values()), size, 64, "--requests", "1")
-            if size == self.counted_size and os.getuid() == 0:
-                self.count_switches()
+            if os.getuid() == 0 and (size == self.counted_size or self.args.buffers):
+                self.count_switches(size)
+            if self.args.buffers:
+                self.time_waits(size)
             for outstanding in self.args.outstanding:
                 for number in range(self.args.rounds):
                     self.one(number, size, outstanding)
-        return {"runs": self.runs, "mode_switches_per_get": self.switches}
+        return {
+            "runs": self.runs,
+            "mode_switches_per_get": self.switches,
+            "waits": self.waits,
+        }
 
     def one(self, number: int, size: int, outstanding: int) -> None:
         """A round with a value size and a number of requests."""
@@ -129,8 +153,13 @@ class Rounds:
         options = ["--filled", "--warm-up", str(warm_up), *seconds, *self.load]
         what = {"round": number, "value_size": size, "outstanding": outstanding}
         text = []
-        for server, seen in zip(servers, load(servers, size, outstanding, *options), strict=True):
-            self.runs.append({**what, "mode": server.mode, **figures(seen)})
+        before = [depth_counts(server) for server in servers]
+        polls = not self.args.buffers
+        found = load(servers, size, outstanding, *options, polls=polls)
+        for server, seen, old in zip(servers, found, before, strict=True):
+            datagrams, batches = (a - b for a, b in zip(depth_counts(server), old, strict=True))
+            depth = datagrams / batches if batches else 1
+            self.runs.append({**what, "mode": server.mode, "depth": depth, **figures(seen)})
             text.append(f"{server.mode} {seen['get']['per_s']:.0f}")
         self.tell(f"round {number}, {size} bytes, {outstanding} out, GET/s: {', '.join(text)}")
 
@@ -138,11 +167,11 @@ class Rounds:
     def counted_size(self) -> int:
         return COUNTED_SIZE if COUNTED_SIZE in self.args.sizes else self.args.sizes[0]
 
-    def count_switches(self) -> None:
+    def count_switches(self, size: int) -> None:
         """System calls of the worker per GET, with GETs only.
 
         Sensors also count a script's calls, which are subtracted."""
-        size, servers = self.counted_size, list(self.servers.values())
+        servers = list(self.servers.values())
         options = ["--filled", "--ratio", "1:0", "--system-calls", "--warm-up", "0"]
         options += ["--seconds", str(min(COUNTED, COUNTED_SHARE * self.args.seconds)), *self.load]
         for outstanding in self.args.outstanding:
@@ -154,6 +183,22 @@ class Rounds:
                 for server, seen, of_scripts in zip(servers, found, inner, strict=True)
             }
         self.tell(f"mode switches counted: {self.switches}")
+
+    def time_waits(self, size: int) -> None:
+        """us of a GET in the server's socket, and in all, in a run that is traced."""
+        options = ["--filled", "--ratio", "1:0", "--requests", str(TRACED), *self.load]
+        # A datagram of several segments is taken by the stack as one.
+        options.append("--no-segments")
+        for outstanding in self.args.outstanding:
+            seen = self.waits.setdefault(f"v{size}_w{outstanding}", {})
+            for mode, server in self.servers.items():
+                with waits.traced(server.thread) as trace:
+                    (run,) = load([server], size, outstanding, *options, polls=False)
+                    found = waits.waits(trace.read_text())
+                if len(found) < run["get"]["answered"]:
+                    raise ServerError(f"{mode}: of {TRACED} GETs {len(found)} were traced")
+                seen[mode] = {"wait": mean(found), "response": run["get"]["us"]["mean"]}
+            self.tell(f"waits, {size} bytes: {seen}")
 
     def tell(self, text: str) -> None:
         print(f"memcached: {time.monotonic() - self.began:.0f} s: {text}", file=sys.stderr)
@@ -227,6 +272,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=3, help="of one run")
     parser.add_argument("--batch", type=int, default=16, help="messages of a batch at most")
     parser.add_argument("--hold", type=int, default=200, help="us for a batch of frames")
+    parser.add_argument(
+        "--buffers",
+        action="store_true",
+        help="time waits in the servers' sockets, and count mode switches, at each size (as root)",
+    )
     parser.add_argument(
         "--seccomp", action="store_true", help="the servers under the default filter of containers"
     )
