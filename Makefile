@@ -219,6 +219,7 @@ deps: $(BUILD)/config.mk
 ##bench-memcached-frames-icount frames compared with recvmmsg and sendmmsg, over a veth pair
 ##bench-memcached-facebook-icount the same of GETs of 50 keys, in all modes, from four threads
 ##model          what scripts cost on this machine; modelled if it cannot load the module
+##papers         the rows of docs/papers.md: their tests and quick benches, today's figures
 ##figures        count again, and put the figures into docs/figures.md
 ##bench-language the engine next to the distribution's luajit; build/bench/language.json
 ##bench-text     text work in Lua next to lua5.1 and luajit; build/bench/text.json

@@ -150,7 +150,7 @@ bench-udp: $(BUILD)/bench/udp module
 	bench/udp.py -k $(KREL) -o $(BUILD)/bench/udp.json
 
 bench-udp-icount: $(BUILD)/bench/udp module
-	bench/udp.py -k $(KREL) --clock icount -o $(BUILD)/bench/udp-icount.json
+	bench/udp.py -k $(KREL) --clock icount -o $(BUILD)/bench/udp-icount.json $(BENCH_ARGS)
 
 # The cost of scripts on this machine, which cannot load the module: modelled from instructions
 # counted once in a guest.
@@ -173,6 +173,13 @@ BENCH_OF_everyone := everyone
 BENCH_OF_readdirplus := readdirplus
 BENCH_OF_memcached := memcached-sizes
 RESULT_OF = $(BUILD)/bench/$(if $(filter requests,$1),model,$(BENCH_OF_$1)-icount).json
+
+# The rows of docs/papers.md. PAPERS=--all: with slow benches; --write: puts the figures into the
+# page; '--only TEXT': only rows with that text.
+PAPERS ?=
+.PHONY: papers
+papers: unit-programs guest-programs cosy lua-runtime
+	bench/papers.py -k $(KREL) $(PAPERS)
 
 .PHONY: figures figures-page
 figures: $(foreach subject,$(FIGURES),bench-$(BENCH_OF_$(subject))-icount)

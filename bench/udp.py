@@ -131,6 +131,7 @@ def main() -> int:
     parser = results.parser(__doc__)
     parser.add_argument("--rounds", type=int, help="how many")
     parser.add_argument("--clock", choices=[c.name for c in CLOCKS], help="only this one")
+    parser.add_argument("--loops", action="store_true", help="no servers that parse text")
     args = parser.parse_args()
     result: dict[str, Any] = {}
     try:
@@ -143,6 +144,8 @@ def main() -> int:
                 for ours, theirs in PAIRS:
                     key = f"{ours}_over_{theirs}"
                     result[f"{key}_{clock.name}"] = found[key]
+                if args.loops:
+                    continue
                 text = measure_text(args.kernel, clock)
                 results.headline(f"text, {clock.name}", text)
                 show_text(text)
