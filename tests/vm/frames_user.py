@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run by test_frames.py as an ordinary user in a namespace with devices one and two.
 
-With "compound" the server is a C compound. With "pod" it works as in a container: the device one
-has an address, and the process has only CAP_NET_RAW. The stack would reply that the port is closed;
-a UDP socket whose filter refuses all datagrams prevents that, without a capability
-(docs/deploy.md).
+Prints the ways in which frames were answered, each in its turn: "echo" by a script; "take" by a
+script that takes them from the stack; "compound" by a C compound; "pod" as in a container, where
+the device one has an address, and the process has only CAP_NET_RAW. There the stack would reply
+that the port is closed; a UDP socket whose filter refuses all datagrams prevents that, without a
+capability (docs/deploy.md).
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ import netns_pair  # noqa: E402
 from library import KERNEL, Library  # noqa: E402
 
 ECHO = (Path(__file__).resolve().parents[2] / "scripts" / "net" / "udp_echo.lua").read_text()
-TAKE = sys.argv[1:] == ["take"]
-POD = sys.argv[1:] == ["pod"]
 COMPOUND = Path(__file__).resolve().parents[2] / "build" / "tests" / "cosy" / "guest" / "frames"
 CAP_NET_RAW, SO_ATTACH_FILTER, ICMP = 13, 26, 1
+library = Library()
+
+
+def register(source: str) -> int:
+    fd, text = library.register(source.encode(), backend=KERNEL)
+    assert fd >= 0, text
+    return fd
 
 
 def packet(name: str, protocol: int) -> socket.socket:
@@ -62,6 +68,20 @@ def protocols(sock: socket.socket, mac: bytes, n: int) -> list[int]:
     return found
 
 
+def run_echo(one: socket.socket, two: socket.socket, source: str = ECHO) -> None:
+    fd, mac = register(source), one.getsockname()[4]
+    library.call(fd, one.fileno(), 7, 0, 0)
+    for i in range(4):
+        two.send(mac + netns_pair.frame4(b"%d" % i)[6:])
+    assert library.call(fd, one.fileno(), 7, 4, 1000) == (1, 4), library.error(fd)
+    library.so.syscript_close(fd)
+
+
+def run_taking(_: socket.socket, two: socket.socket) -> None:
+    with packet("one", 0) as taker:
+        run_echo(taker, two, ECHO.replace("net.frames(fd)", "net.frames(fd, false, true)"))
+
+
 def run_compound(one: socket.socket, two: socket.socket) -> None:
     mac = one.getsockname()[4]
     server = subprocess.Popen(
@@ -80,7 +100,7 @@ def run_compound(one: socket.socket, two: socket.socket) -> None:
 def run_in_a_pod(one: socket.socket, two: socket.socket) -> None:
     effective = re.search(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())
     assert effective and int(effective[1], 16) == 1 << CAP_NET_RAW
-    mac = one.getsockname()[4]
+    fd, mac = register(ECHO), one.getsockname()[4]
     two.send(mac + netns_pair.frame4(b"nobody there")[6:])
     assert ICMP in protocols(two, mac, 1)
     library.call(fd, one.fileno(), 7, 0, 0)
@@ -92,21 +112,13 @@ def run_in_a_pod(one: socket.socket, two: socket.socket) -> None:
         assert protocols(two, mac, 4) == [socket.IPPROTO_UDP] * 4
 
 
-one, two = packet("one", 0 if TAKE else netns_pair.ETH_P_ALL), packet("two", netns_pair.ETH_P_ALL)
-if sys.argv[1:] == ["compound"]:
-    run_compound(one, two)
-    sys.exit()
-library = Library()
-source = ECHO.replace("net.frames(fd)", "net.frames(fd, false, true)") if TAKE else ECHO
-fd, text = library.register(source.encode(), backend=KERNEL)
-assert fd >= 0, text
-if POD:
-    run_in_a_pod(one, two)
-    sys.exit()
-library.call(fd, one.fileno(), 7, 0, 0)
-mac = one.getsockname()[4]
-for i in range(4):
-    two.send(mac + netns_pair.frame4(b"%d" % i)[6:])
-count, answered = library.call(fd, one.fileno(), 7, 4, 1000)
-assert count == 1, library.error(fd)
-print("answered", answered)
+WAYS = {
+    "echo": run_echo,
+    "take": run_taking,
+    "compound": run_compound,
+    "pod": run_in_a_pod,
+}
+for way in sys.argv[1:]:
+    with packet("one", netns_pair.ETH_P_ALL) as one, packet("two", netns_pair.ETH_P_ALL) as two:
+        WAYS[way](one, two)
+    print(way)

@@ -77,10 +77,12 @@ def net() -> Iterator[Wire]:
     """The server's device has addresses, for protocols that need two ends."""
     with netns_pair.wire() as made:
         made.server.sysctl("ipv6/conf/far/disable_ipv6", 0)
-        made.server.ip(f"address add {SERVER4}/24 dev far")
-        made.server.ip(f"address add {SERVER6}/64 dev far nodad")
-        made.server.ip(f"neigh replace {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev far")
-        made.server.ip(f"neigh replace {CLIENT6} lladdr {CLIENT_MAC.hex(':')} dev far")
+        made.server.ip(
+            f"address add {SERVER4}/24 dev far",
+            f"address add {SERVER6}/64 dev far nodad",
+            f"neigh replace {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev far",
+            f"neigh replace {CLIENT6} lladdr {CLIENT_MAC.hex(':')} dev far",
+        )
         made.introduce()
         yield made
 
@@ -111,8 +113,7 @@ def device(net: Wire, name: str, kind: str, address: str) -> Iterator[None]:
     """Adds a device to the client."""
     net.client.ip(f"link add name {name} {kind}")
     try:
-        net.client.ip(f"address add {address} dev {name}")
-        net.client.ip(f"link set {name} up")
+        net.client.ip(f"address add {address} dev {name}", f"link set {name} up")
         yield
     finally:
         net.client.ip(f"link del {name}")

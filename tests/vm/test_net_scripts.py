@@ -313,12 +313,12 @@ def test_cache_before_a_stack(net: Wire, far: socket.socket, cache: Server) -> N
     net.server.ip(f"link add name up0 type veth peer name stack address {SERVER_MAC.hex(':')}")
     try:
         net.server.sysctl("ipv6/conf/up0/disable_ipv6", 1)
-        net.server.ip(f"address add {SERVER4}/24 dev stack")
-        net.server.ip("link set up0 up")
+        net.server.ip(f"address add {SERVER4}/24 dev stack", "link set up0 up")
         # The stack has the address now, and would also take what arrives at "far".
         net.server.tc("filter add dev far parent ffff: protocol all u32 match u32 0 0 action drop")
-        net.server.ip("link set stack up")
-        net.server.ip(f"neigh add {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev stack")
+        net.server.ip(
+            "link set stack up", f"neigh add {CLIENT4} lladdr {CLIENT_MAC.hex(':')} dev stack"
+        )
         with (
             net.server.packet("up0") as up,
             net.server.udp(SERVER4, 11211) as ordinary,
@@ -349,7 +349,7 @@ def test_load_balancer(net: Wire, far: socket.socket, balancer: Server) -> None:
         f"peer name inner address 02:00:00:00:00:0a netns {servers.pid}"
     )
     try:
-        net.server.run(["sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/back/disable_ipv6"])
+        net.server.sysctl("ipv6/conf/back/disable_ipv6", 1)
         net.server.ip("link set back up")
         servers.ip("link set inner up")
         for last in (1, 2):
