@@ -36,7 +36,7 @@ ODD_NAMES = [
     (b"y" * 1024, FILE),
     (b"last", FILE),
 ]
-FILES = [(b"file %d%s" % (i, b"!" * (i % 9)), FILE) for i in range(20)]
+FILES = [(b"file %d%s" % (i, b"!" * (i % 9)), FILE) for i in range(14)]
 SUB = [(b"sub", DIRECTORY)]
 
 LOOKUP, FORGET, GETATTR, OPENDIR, READDIR, RELEASEDIR = 1, 2, 3, 27, 28, 29

@@ -11,6 +11,6 @@ from conftest import TESTS
 
 def test_faults_are_refused() -> None:
     # In a process that has not loaded the unmodified generator.
-    command = [sys.executable, TESTS / "confined" / "mutants.py", "12"]
+    command = [sys.executable, TESTS / "confined" / "mutants.py", "20"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

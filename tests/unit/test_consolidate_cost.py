@@ -367,7 +367,7 @@ def test_record_again_without_the_tracer(tmp_path: Path) -> None:
 def test_record_again_counts_no_time_of_others(tmp_path: Path) -> None:
     """A loop of fixed work, beside three others on its CPU, takes as long as alone."""
     path, cpu = tmp_path / "t", min(os.sched_getaffinity(0))
-    work = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"]
+    work = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.15: pass"]
     loop = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
     others = [subprocess.Popen(loop) for _ in range(3)]
     try:
@@ -377,7 +377,7 @@ def test_record_again_counts_no_time_of_others(tmp_path: Path) -> None:
         for other in others:
             other.kill()
             other.wait()
-    assert 0.3 <= json.loads(run("report", "--json", path).stdout)["seconds_untraced"] < 0.9
+    assert 0.15 <= json.loads(run("report", "--json", path).stdout)["seconds_untraced"] < 0.5
 
 
 def test_record_where_ended_processes_leave_nothing(tmp_path: Path) -> None:

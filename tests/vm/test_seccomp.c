@@ -33,7 +33,7 @@
 #define DUPS		"function run(from, to) local r for i = from, to do "		\
 			"r = syscall.dup(i) syscall.fadvise64(-1, i, 12, 13) "		\
 			"if r ~= -errno.EBADF then return i end end return 0 end"
-#define LAST		4000
+#define LAST		2000
 
 /* In place of flags: as a compound, whose engine is preemptible. */
 #define COMPOUND	(~0u)
