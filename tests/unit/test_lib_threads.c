@@ -127,7 +127,8 @@ static void signals_are_ours(void)
 static void call_from_handler(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	struct itimerspec in = { .it_value = { 0, 20000000 } };
+	/* Late enough to come in the call, on a busy machine, too. */
+	struct itimerspec in = { .it_value = { 0, 200000000 } };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
 	int fd = load("function run(ms) if ms then return syscall.poll(0, 0, ms) end end");
 	timer_t timer;

@@ -266,7 +266,8 @@ def test_queue_does_not_hold_up_the_loop() -> None:
                 await asyncio.sleep(0.01)
                 ticks += 1
             assert await sleeping == list(range(8))
-            assert time.monotonic() - begin < 3
+            # One after another they would take 4 s.
+            assert time.monotonic() - begin < 4
             assert ticks > 5
 
     asyncio.run(main())
