@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
-/* Implements lua_cold.h: tables of constants and the Lua parts of util, in the process's memory. */
+/* Implements lua_cold.h: tables of names and the Lua parts of util, in the process's memory. */
 #include <linux/syscript.h>
 #include <string.h>
 
 #include "lua_cold.h"
 #include "run.h"
+#include "syscalls_nr.h"
 
 static const struct runtime_constant constants[] = {
 #define CONSTANT(name, value)	{ #name, (int64_t)(value) },
 #include "constants.inc"
+};
+
+static const struct runtime_constant errnos[] = {
+#define ERRNO(name, value)	{ #name, (int64_t)(value) },
+#include "constants.inc"
+};
+
+static const struct runtime_syscall syscalls[] = {
+#define SYSCALL(name, kinds, flags)	{ #name, kinds, __NR_##name },
+#include "syscalls.def"
 };
 
 static const struct runtime_excluded excluded[] = {
@@ -24,22 +35,41 @@ static const char types_text[] = {
 #include "types.inc"
 };
 
+#define TABLE(elements)	{ elements, sizeof(elements), sizeof(elements) / sizeof(*(elements)) }
+
+static const struct table {
+	const void *elements;
+	size_t size, n;
+} tables[RUNTIME_TABLES] = {
+	[RUNTIME_CONSTANTS] = TABLE(constants),
+	[RUNTIME_ERRNOS] = TABLE(errnos),
+	[RUNTIME_SYSCALLS] = TABLE(syscalls),
+	[RUNTIME_EXCLUDED] = TABLE(excluded),
+};
+
 size_t lua_cold_size(const struct run *run)
 {
-	return run->only && !(run->libraries & SYSCRIPT_LIBRARY_UTIL) ?
-		sizeof(constants) + sizeof(excluded) : 0;
+	size_t size = 0;
+
+	if (!run->only || run->libraries & SYSCRIPT_LIBRARY_UTIL)
+		return 0;
+	for (int i = 0; i < RUNTIME_TABLES; i++)
+		size += tables[i].size;
+	return size;
 }
 
-void lua_cold_place(struct runtime_call *call, void *copy)
+void lua_cold_place(struct runtime_call *call, char *copy)
 {
-	if (copy) {
-		memcpy(copy, constants, sizeof(constants));
-		memcpy((char *)copy + sizeof(constants), excluded, sizeof(excluded));
+	for (int i = 0; i < RUNTIME_TABLES; i++) {
+		const struct table *table = &tables[i];
+		const void *at = table->elements;
+
+		if (copy) {
+			at = memcpy(copy, table->elements, table->size);
+			copy += table->size;
+		}
+		call->tables[i] = (struct runtime_table){ (uintptr_t)at, table->n };
 	}
-	call->constants = (unsigned long)(copy ?: constants);
-	call->nconstants = sizeof(constants) / sizeof(*constants);
-	call->excluded = copy ? (unsigned long)copy + sizeof(constants) : (unsigned long)excluded;
-	call->nexcluded = sizeof(excluded) / sizeof(*excluded);
 	call->struct_text = (unsigned long)struct_text;
 	call->struct_len = sizeof(struct_text);
 	call->types_text = (unsigned long)types_text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /*
  * Rarely used data of Lua's runtime for the confined engine. They stay in the process, because in
- * each script's arena they would take 100 KiB.
+ * each script's arena they would take 150 KiB.
  */
 #ifndef LIB_LUA_COLD_H
 #define LIB_LUA_COLD_H
@@ -13,7 +13,7 @@
 struct run;
 
 /*
- * Bytes of the arena for the names of constants of a script that has no right to copy from the
+ * Bytes of the arena for the tables of names of a script that has no right to copy from the
  * process's memory; 0 for other scripts.
  */
 size_t lua_cold_size(const struct run *run);
@@ -21,6 +21,6 @@ size_t lua_cold_size(const struct run *run);
  * Sets the fields of @call for these data; @copy: allocated memory of the arena for them, or
  * NULL.
  */
-void lua_cold_place(struct runtime_call *call, void *copy);
+void lua_cold_place(struct runtime_call *call, char *copy);
 
 #endif /* LIB_LUA_COLD_H */

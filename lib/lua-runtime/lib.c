@@ -8,62 +8,7 @@
 
 #define ARRAY_SIZE(a)	((int)(sizeof(a) / sizeof((a)[0])))
 
-/*
- * -- Names: each table is sorted by them ------------------------------------------
- *
- * All arenas have them, so texts are found by their offsets, of 2 bytes.
- */
-
-struct name {
-	uint16_t name, text, value;	/* @text: the argument kinds of a call */
-};
-
-static const struct texts {
-#define SYSCALL(name, kinds, flags)	char name_##name[sizeof(#name)], kinds_##name[sizeof(kinds)];
-#include "../../core/syscalls.def"
-#define ERRNO(name, value)	char errno_##name[sizeof(#name)];
-#include "constants.inc"
-} texts = {
-#define SYSCALL(name, kinds, flags)	#name, kinds,
-#include "../../core/syscalls.def"
-#define ERRNO(name, value)	#name,
-#include "constants.inc"
-};
-
-#define TEXT(name)	offsetof(struct texts, name)
-
-static const struct name calls[] = {
-#define SYSCALL(name, kinds, flags)	{ TEXT(name_##name), TEXT(kinds_##name), __NR_##name },
-#include "../../core/syscalls.def"
-};
-
-static const struct name errnos[] = {
-#define ERRNO(name, value)	{ TEXT(errno_##name), 0, value },
-#include "constants.inc"
-};
-
-static const char *text_at(uint16_t offset)
-{
-	return (const char *)&texts + offset;
-}
-
-static const struct name *find(const struct name *names, int n, const char *name)
-{
-	int low = 0, high = n;
-
-	while (low < high) {
-		int middle = (low + high) / 2;
-		int order = strcmp(name, text_at(names[middle].name));
-
-		if (!order)
-			return &names[middle];
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return NULL;
-}
+/* -- Names: in the library's tables ------------------------------------------------ */
 
 /* (table, name) -> the value on top, which is also stored in the table. */
 static int remember(lua_State *L)
@@ -82,7 +27,7 @@ static int no_constant(lua_State *L)
 
 static bool copy_pieces(long op, unsigned long address, const void *p, long n);
 
-/* Copies to @to @n bytes at @at, of the library's tables, in the process or in the arena. */
+/* Copies to @to @n bytes at @at, of a table of the library, in the process or in the arena. */
 static void read_cold(lua_State *L, unsigned long at, void *to, long n)
 {
 	if (at - runtime->arena < runtime->arena_size)
@@ -91,11 +36,11 @@ static void read_cold(lua_State *L, unsigned long at, void *to, long n)
 		luaL_error(L, "the library's tables cannot be read");
 }
 
-/* Like find(), in @n elements of @size bytes that begin with their names; copies to @element. */
-static bool find_cold(lua_State *L, unsigned long elements, long n, long size, const char *name,
-		      void *element)
+/* Finds @name in @table, whose elements have @size bytes, and copies its element to @element. */
+static bool find_cold(lua_State *L, int table, const char *name, void *element, long size)
 {
-	long low = 0, high = n;
+	unsigned long elements = runtime->tables[table].elements;
+	long low = 0, high = runtime->tables[table].n;
 
 	while (low < high) {
 		long middle = (low + high) / 2;
@@ -117,39 +62,53 @@ static int const_index(lua_State *L)
 {
 	struct runtime_constant c;
 
-	if (!find_cold(L, runtime->constants, runtime->nconstants, sizeof(c),
-		       luaL_checkstring(L, 2), &c))
+	if (!find_cold(L, RUNTIME_CONSTANTS, luaL_checkstring(L, 2), &c, sizeof(c)))
 		return no_constant(L);
 	push_long(L, c.value);
 	return remember(L);
 }
 
+/* How many errnos are copied at once. */
+#define ERRNOS_AT_ONCE	8
+
+/* Pushes the name of errno @value, one of @n at @errnos. */
+static bool push_errno(lua_State *L, const struct runtime_constant *errnos, long n, long value)
+{
+	/* Prefer EOPNOTSUPP to ENOTSUP, as strace(1) does. */
+	for (; n--; errnos++)
+		if (errnos->value == value && strcmp(errnos->name, "ENOTSUP")) {
+			lua_pushstring(L, errnos->name);
+			return true;
+		}
+	return false;
+}
+
 /* errno.name(n) -> "ENOENT" for 2 and -2, nil for other numbers */
 static int errno_name(lua_State *L)
 {
-	long n = check_long(L, 1);
-	int i;
+	const struct runtime_table *table = &runtime->tables[RUNTIME_ERRNOS];
+	long value = check_long(L, 1), left = table->n, n;
+	struct runtime_constant errnos[ERRNOS_AT_ONCE];
+	unsigned long at = table->elements;
 
-	/* Prefer EOPNOTSUPP to ENOTSUP, as strace(1) does. */
-	for (i = 0; i < ARRAY_SIZE(errnos); i++)
-		if (errnos[i].value == (n < 0 ? -n : n) &&
-		    strcmp(text_at(errnos[i].name), "ENOTSUP")) {
-			lua_pushstring(L, text_at(errnos[i].name));
+	for (; left > 0; left -= n, at += n * sizeof(*errnos)) {
+		n = left < ERRNOS_AT_ONCE ? left : ERRNOS_AT_ONCE;
+		read_cold(L, at, errnos, n * sizeof(*errnos));
+		if (push_errno(L, errnos, n, value < 0 ? -value : value))
 			return 1;
-		}
+	}
 	lua_pushnil(L);
 	return 1;
 }
 
 static int errno_index(lua_State *L)
 {
-	const struct name *found;
+	struct runtime_constant c;
 
 	if (strcmp(luaL_checkstring(L, 2), "name")) {
-		found = find(errnos, ARRAY_SIZE(errnos), lua_tostring(L, 2));
-		if (!found)
+		if (!find_cold(L, RUNTIME_ERRNOS, lua_tostring(L, 2), &c, sizeof(c)))
 			return no_constant(L);
-		push_long(L, found->value);
+		push_long(L, c.value);
 		return remember(L);
 	}
 	lua_pushcfunction(L, errno_name);
@@ -161,9 +120,23 @@ static int errno_index(lua_State *L)
 #define KIND(c)		((c) | 0x20)
 #define IS_OPTIONAL(c)	(!((c) & 0x20))
 
-static int bad_count(lua_State *L, const struct name *call, int n)
+struct call {
+	const char *name, *kinds;	/* of arguments */
+	long nr;
+};
+
+/* The system call of the function that runs. */
+static struct call call_of(lua_State *L)
 {
-	const char *name = text_at(call->name), *kinds = text_at(call->text);
+	return (struct call){
+		lua_tostring(L, lua_upvalueindex(1)), lua_tostring(L, lua_upvalueindex(2)),
+		curr_func(L)->c.id - ID_SYSCALL,
+	};
+}
+
+static int bad_count(lua_State *L, const struct call *call, int n)
+{
+	const char *name = call->name, *kinds = call->kinds;
 	int most = (int)strlen(kinds), least = 0;
 
 	while (least < most && !IS_OPTIONAL(kinds[least]))
@@ -183,13 +156,13 @@ static long string_argument(lua_State *L, int i)
 }
 
 /* luaL_argerror() does not know the name of a function that pcall() calls. */
-static int bad_argument(lua_State *L, const struct name *call, int i, const char *what)
+static int bad_argument(lua_State *L, const struct call *call, int i, const char *what)
 {
-	return luaL_error(L, "bad argument #%d to '%s' (%s)", i, text_at(call->name), what);
+	return luaL_error(L, "bad argument #%d to '%s' (%s)", i, call->name, what);
 }
 
 /* A view's memory begins at its address 0. */
-static long view_argument(lua_State *L, const struct name *call, int i)
+static long view_argument(lua_State *L, const struct call *call, int i)
 {
 	long address;
 
@@ -203,9 +176,9 @@ static long view_argument(lua_State *L, const struct name *call, int i)
 	return address;
 }
 
-static long argument(lua_State *L, const struct name *call, int i)
+static long argument(lua_State *L, const struct call *call, int i)
 {
-	char kind = KIND(text_at(call->text)[i - 1]);
+	char kind = KIND(call->kinds[i - 1]);
 	int type = lua_type(L, i);
 	long v;
 
@@ -223,15 +196,15 @@ static long argument(lua_State *L, const struct name *call, int i)
 }
 
 /* The value of an omitted argument, after @n given ones. */
-static long omitted(lua_State *L, const struct name *call, int i, int n)
+static long omitted(lua_State *L, const struct call *call, int i, int n)
 {
-	char kind = text_at(call->text)[i];
+	char kind = call->kinds[i];
 
 	if (KIND(kind) == 'l' && i == n && lua_type(L, i) == LUA_TSTRING)
 		return (long)lua_objlen(L, i);
 	if (kind == 'l' && i == n)
 		luaL_error(L, "%s lacks argument #%d, a length: only that of a string may be omitted",
-			   text_at(call->name), n + 1);
+			   call->name, n + 1);
 	if (!IS_OPTIONAL(kind))
 		bad_count(L, call, n);
 	return 0;
@@ -239,16 +212,15 @@ static long omitted(lua_State *L, const struct name *call, int i, int n)
 
 static int syscall_call(lua_State *L)
 {
-	const struct name *call = lua_touserdata(L, lua_upvalueindex(1));
-	const char *kinds = text_at(call->text);
+	const struct call call = call_of(L);
 	int i, n = lua_gettop(L);
 	long args[6] = { 0 };
 
-	for (i = 0; kinds[i]; i++)
-		args[i] = i < n ? argument(L, call, i + 1) : omitted(L, call, i, n);
+	for (i = 0; call.kinds[i]; i++)
+		args[i] = i < n ? argument(L, &call, i + 1) : omitted(L, &call, i, n);
 	if (i < n)
-		bad_count(L, call, n);
-	push_long(L, runtime_syscall(call->value, args));
+		bad_count(L, &call, n);
+	push_long(L, runtime_syscall(call.nr, args));
 	return 1;
 }
 
@@ -257,22 +229,28 @@ static bool may_call(const struct runtime_call *call, uint64_t nr)
 	return !call->only || (nr / 64 < SYSCRIPT_CALLS_WORDS && call->calls[nr / 64] >> nr % 64 & 1);
 }
 
+static int push_syscall(lua_State *L, const struct runtime_syscall *call)
+{
+	lua_pushvalue(L, 2);
+	lua_pushstring(L, call->kinds);
+	lua_pushcclosure(L, syscall_call, 2);
+	clvalue(L->top - 1)->c.id = ID_SYSCALL + call->nr;
+	return remember(L);
+}
+
 static int syscall_index(lua_State *L)
 {
 	const char *name = luaL_checkstring(L, 2);
-	const struct name *call = find(calls, ARRAY_SIZE(calls), name);
+	struct runtime_syscall call;
 	struct runtime_excluded excluded;
 
-	if (call && !may_call(runtime, call->value))
-		return luaL_error(L, "this script may not call '%s': it is not among its rights",
-				  name);
-	if (call) {
-		lua_pushlightuserdata(L, (void *)call);
-		lua_pushcclosure(L, syscall_call, 1);
-		clvalue(L->top - 1)->c.id = ID_SYSCALL + call->value;
-		return remember(L);
+	if (find_cold(L, RUNTIME_SYSCALLS, name, &call, sizeof(call))) {
+		if (!may_call(runtime, call.nr))
+			return luaL_error(L, "this script may not call '%s': it is not among its rights",
+					  name);
+		return push_syscall(L, &call);
 	}
-	if (find_cold(L, runtime->excluded, runtime->nexcluded, sizeof(excluded), name, &excluded))
+	if (find_cold(L, RUNTIME_EXCLUDED, name, &excluded, sizeof(excluded)))
 		return luaL_error(L, "scripts cannot call '%s': %s", name, excluded.reason);
 	return luaL_error(L, "no system call '%s'", name);
 }

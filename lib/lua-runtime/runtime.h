@@ -27,22 +27,36 @@
 #define RUNTIME_ON_PROCESS	2	/* it has called the engine, or printed */
 
 /*
- * A constant of the table `const`. The constants are not in arenas, because scripts use few of
- * them.
+ * The library's tables of names, sorted by them: constants of `const` and `errno`, system calls
+ * with the kinds of their arguments, and calls that scripts cannot make, with the reasons for error
+ * messages. They are not in arenas, because scripts use few of the names.
  */
+enum {
+	RUNTIME_CONSTANTS, RUNTIME_ERRNOS, RUNTIME_SYSCALLS, RUNTIME_EXCLUDED,
+	RUNTIME_TABLES,
+};
+
+struct runtime_table {
+	uint64_t elements, n;
+};
+
 struct runtime_constant {
 	char name[64];
 	int64_t value;
 };
 
-/* A system call that scripts cannot make, and the reason, for error messages. */
+struct runtime_syscall {
+	char name[32], kinds[8];
+	uint64_t nr;
+};
+
 struct runtime_excluded {
 	char name[64];
 	char reason[128];
 };
 
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	13
+#define RUNTIME_VERSION	14
 
 /**
  * struct runtime_io - one call of run(); in the arena
@@ -72,9 +86,8 @@ struct runtime_io {
  *           RUNTIME_BLOCK. Blocks below the offset @heap_low, and the map below the address
  *           @heap_map, have not been used so far
  * @large:   for large buffers, outside the arena; or 0
- * @constants: @nconstants of struct runtime_constant, and @nexcluded of struct runtime_excluded,
- *           by name, and the texts of parts of util that are Lua: outside the arena, which the
- *           library util may copy from; without it all but the texts are inside
+ * @tables:  of the library, and the texts of parts of util that are Lua: outside the arena, which
+ *           the library util may copy from; without it all but the texts are inside
  * @engine: counts the engines that have run the script: state that an earlier engine kept for it
  *	is gone
  * @arena:   the arena's address
@@ -88,7 +101,8 @@ struct runtime_io {
  * @exports: for compiled functions, see layout.h
  * @replaced: for compiled functions: has a function of a library been replaced?
  * @found: for compiled functions: captures of a compiled pattern
- * @characters: for compiled functions: the strings of one character, or NULL
+ * @characters: for compiled functions: offsets in the arena of the strings of one character, or 0,
+ *	in 32 bits
  * @seen: for compiled functions: the frame that a method was last called on
  * @depends: RUNTIME_ON_*: what the script's state depends on besides its text, name, limits and rights
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
@@ -104,7 +118,7 @@ struct runtime_call {
 	uint64_t source_len, heap_size;
 	uint64_t heap_low, heap_map;
 	uint64_t large, large_size;
-	uint64_t constants, nconstants, excluded, nexcluded;
+	struct runtime_table tables[RUNTIME_TABLES];
 	uint64_t struct_text, struct_len, types_text, types_len;
 	uint64_t engine;
 	uint64_t arena, arena_size;

@@ -186,10 +186,12 @@ static void compile_byte(struct compiler *c, u32 i, u32 back)
 static void store_character(struct compiler *c, u32 to, u32 other)
 {
 	emit_address(c->e, 2, c->runtime->characters - (uintptr_t)c->runtime->arena);
-	emit_alu_imm(c->e, INSN_LSH, 1, 3);
+	emit_alu_imm(c->e, INSN_LSH, 1, 2);
 	emit_alu(c->e, INSN_ADD, 2, 1);
-	emit_load(c->e, INSN_DW, 1, 2, 0);
+	emit_load(c->e, INSN_W, 1, 2, 0);
 	emit_branch_imm(c->e, INSN_JEQ, 1, 0, other);
+	emit_address(c->e, 2, 0);
+	emit_alu(c->e, INSN_ADD, 1, 2);
 	emit_store(c->e, INSN_DW, REG_BASE, slot(c, to), 1);
 	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, to), TAG_STRING);
 }
