@@ -116,11 +116,7 @@ static int fill_register(struct syscript_register *reg, struct choice *choice, c
 	reg->error = (unsigned long)error;
 	reg->error_len = error_len < RUN_ERROR_LEN ? error_len : RUN_ERROR_LEN;
 
-	err = choose(choice, reg, options.backend, options.engine, error, error_len);
-	/* With fewer rights, Lua is on the confined engine only where that is asked for. */
-	if (options.only)
-		choice->engine = false;
-	return err;
+	return choose(choice, reg, options.backend, options.engine, error, error_len);
 }
 
 /* Writes a text for a refusal that has none. */

@@ -59,7 +59,7 @@ enum syscript_backend {
  *                 must be in the same backend
  * @only:          names of the system calls that the script may make, and of the libraries
  *                 ("util", "fs", "net") that it may use, separated by commas or spaces; NULL:
- *                 all. Where @engine is 0, Lua is then not on the confined engine
+ *                 all
  * @modules:       a folder of Lua modules for require(): those that the script, or a module, names
  *                 as in require("a.b"), which is a/b.lua there, are read and compiled in now;
  *                 NULL: there is no require()
