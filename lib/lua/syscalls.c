@@ -6,39 +6,42 @@
 #include "syscalls_nr.h"
 #include "types.h"
 
-static const struct name {
-	const char *name, *kinds;
-	long nr;
+/* By number; those that scripts cannot make have no name. Without pointers, to be relocated. */
+static const struct syscall {
+	char name[24], kinds[8];
 	unsigned int flags;
-} names[] = {
-#define SYSCALL(name, kinds, flags)	{ #name, kinds, __NR_##name, flags },
+} syscalls[] = {
+#define SYSCALL(name, kinds, flags)	[__NR_##name] = { #name, kinds, flags },
 #include "syscalls.def"
 };
 
-#define NAMES	(sizeof(names) / sizeof(names[0]))
+#define SYSCALLS	((long)(sizeof(syscalls) / sizeof(syscalls[0])))
+
+static const struct syscall *syscall_at(long nr)
+{
+	return nr >= 0 && nr < SYSCALLS && *syscalls[nr].name ? &syscalls[nr] : NULL;
+}
 
 long syscall_number(const char *name)
 {
-	for (size_t i = 0; i < NAMES; i++)
-		if (!strcmp(names[i].name, name))
-			return names[i].nr;
+	for (long nr = 0; nr < SYSCALLS; nr++)
+		if (*name && !strcmp(syscalls[nr].name, name))
+			return nr;
 	return -1;
 }
 
 const char *syscall_kinds(long nr)
 {
-	for (size_t i = 0; i < NAMES; i++)
-		if (names[i].nr == nr)
-			return names[i].kinds;
-	return NULL;
+	const struct syscall *call = syscall_at(nr);
+
+	return call ? call->kinds : NULL;
 }
 
 bool syscall_is_small(long nr)
 {
-	for (size_t i = 0; i < NAMES; i++)
-		if (names[i].nr == nr)
-			return names[i].flags & SC_INT;
-	return false;
+	const struct syscall *call = syscall_at(nr);
+
+	return call && call->flags & SC_INT;
 }
 
 /* Calls whose string arguments are paths, or data to be written. */
