@@ -49,6 +49,13 @@
 #define SLOTS_SIZE	((SLOTS * (sizeof(struct runtime_io) + sizeof(void *)) + \
 			  RUNTIME_ERROR_LEN + 15) & -16UL)
 _Static_assert(SLOTS_SIZE + STACK_SPARE <= PAGE, "the stack begins in the same page");
+/*
+ * What is used, as measured: for Lua's libraries, for each byte of a script's text, and of the
+ * stack when a script is loaded.
+ */
+#define LIBRARIES_HEAP	(36UL << 10)
+#define HEAP_OF_TEXT	8
+#define STACK_LOADING	(16UL << 10)
 /* Memory for large buffers, which stays when another engine takes over. */
 #define LARGE_SIZE	(768U << 10)
 
@@ -246,6 +253,25 @@ static int take_call(struct vm *vm, size_t source_len)
 	return 0;
 }
 
+/*
+ * Populates what loading a script will probably use. Memory that the runtime requests in a run is
+ * another view of the arena in the kernel, which costs more than all of its pages.
+ */
+static void populate_ahead(struct vm *vm)
+{
+	size_t size = RUNTIME_BLOCKS(vm->run->memory_limit) * RUNTIME_BLOCK;
+	size_t end = vm->call->opened ? least(vm->call->heap_low, size) : size;
+	size_t ahead = (vm->call->opened ? 0 : LIBRARIES_HEAP) + vm->source->len * HEAP_OF_TEXT;
+	char *stack = vm->arena + vm->image->stack_end;
+
+	if (!vm->module || vm->kept)
+		return;
+	/* Whole pages; without memory for them, the script may need fewer. */
+	ahead = least(ahead, end) & -PAGE;
+	if (!arena_populate(stack - STACK_LOADING, STACK_LOADING))
+		arena_populate(vm->heap + (end & -PAGE) - ahead, ahead);
+}
+
 static int place_call(struct vm *vm)
 {
 	const struct engine_image *source = vm->source;
@@ -284,6 +310,7 @@ static int place_call(struct vm *vm)
 	call->name = memcpy(take_memory(vm, sizeof(name)), name, len + 1);
 	cold = lua_cold_size(run);
 	lua_cold_place(call, cold ? take_memory(vm, cold) : NULL);
+	populate_ahead(vm);
 	return 0;
 }
 
