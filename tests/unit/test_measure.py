@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from tracing import one_cpu
 
 SYSCRIPT = ROOT / "build" / "syscript"
 
 
 def measure(*args: str | Path, **kwargs: object) -> subprocess.CompletedProcess[str]:
     command = [SYSCRIPT, "measure", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **kwargs)
+    with one_cpu():
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, **kwargs)
 
 
 def measured(*args: str | Path, **kwargs: object) -> dict:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 from library import Library
 from runner import TESTS, in_namespace
+from tracing import functions_traced, mounted
 
-TRACEFS = Path("/sys/kernel/tracing")
 SOURCE = b"function run() return 'kept' end"
 library = Library()
 
@@ -47,16 +46,9 @@ def register(source: bytes) -> None:
 @pytest.fixture
 def added() -> Iterator[Path]:
     """A trace of the sources added to the cache."""
-    if not (TRACEFS / "events").exists():
-        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
-    tracers = TRACEFS / "available_tracers"
-    if not tracers.exists() or "function" not in tracers.read_text().split():
-        pytest.skip("this kernel has no function tracer")
-    (TRACEFS / "set_ftrace_filter").write_text("cache_add")
-    (TRACEFS / "current_tracer").write_text("function")
-    yield TRACEFS / "trace"
-    (TRACEFS / "current_tracer").write_text("nop")
-    (TRACEFS / "set_ftrace_filter").write_text("")
+    mounted("function")
+    with functions_traced("function", "cache_add") as trace:
+        yield trace
 
 
 def is_compiled(trace: Path) -> bool:

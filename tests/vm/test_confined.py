@@ -32,6 +32,7 @@ from confined.kernel import Arena, lib, libc, register
 from confined.random_image import random_image
 from confined.subject import check_kernel
 from runner import COMMAND, HANG, SLOWDOWN, account, in_namespace
+from tracing import TRACEFS, mounted, one_cpu
 from unit.test_confined_run import (  # noqa: F401
     test_abort,
     test_calls_by_number,
@@ -642,7 +643,6 @@ def test_stacks_end() -> None:
         os.close(fd)
 
 
-TRACEFS = Path("/sys/kernel/tracing")
 STACK = 16 << 10  # a task's stack, aligned to its size
 GETPPID = 110
 
@@ -650,8 +650,7 @@ GETPPID = 110
 @contextmanager
 def depths() -> Iterator[Callable[[], int]]:
     """The least stack depth of this task at each getppid(2)."""
-    if not (TRACEFS / "events").exists():
-        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
+    mounted()
     events, enable = TRACEFS / "kprobe_events", TRACEFS / "events" / "kprobes" / "enable"
     if not events.exists():
         pytest.skip("this kernel has no events of kprobes")
@@ -665,11 +664,13 @@ def depths() -> Iterator[Callable[[], int]]:
         return min(STACK - int(li.split("sp=")[1], 16) % STACK for li in mine)
 
     try:
-        enable.write_text("1")
+        with one_cpu():
+            enable.write_text("1")
         (TRACEFS / "trace").write_text("")
         yield seen
     finally:
-        enable.write_text("0")
+        with one_cpu():
+            enable.write_text("0")
         events.write_text("")
 
 
@@ -724,7 +725,8 @@ def throttled(limit: str, body: str, **more: object) -> Iterator[subprocess.Pope
     try:
         yield process
     finally:
-        (CGROUP / limit).write_text("max")
+        with one_cpu():
+            (CGROUP / limit).write_text("max")
         (CGROUP / "cgroup.kill").write_text("1")
         process.kill()
         process.wait()
@@ -765,7 +767,8 @@ def test_nobody_waits_for_a_throttled_process(
     """
     usual = max(registering() for _ in range(REGISTERED))
     with throttled(limit, THROTTLED) as process:
-        (CGROUP / limit).write_text(value)
+        with one_cpu():
+            (CGROUP / limit).write_text(value)
         while none in (CGROUP / events).read_text():
             assert process.poll() is None
             time.sleep(0.05)
@@ -803,7 +806,8 @@ def test_nobody_waits_to_close_for_another_process() -> None:
         _, descriptors, _, _ = socket.recv_fds(here, 1, 30)
         assert len(descriptors) == 30 and process.stdout.read(1) == b"+"
         (CGROUP / "cgroup.procs").write_text(str(process.pid))
-        (CGROUP / "cpu.max").write_text("1000 100000")
+        with one_cpu():
+            (CGROUP / "cpu.max").write_text("1000 100000")
         time.sleep(1)
         waits = []
         for each in descriptors:

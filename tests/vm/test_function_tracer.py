@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,41 +12,21 @@ from pathlib import Path
 
 import pytest
 from library import BUILD, Library
-
-TRACEFS = Path("/sys/kernel/tracing")
+from tracing import functions_traced, mounted, one_cpu
 
 
 @pytest.fixture
 def tracefs() -> Path:
-    if not (TRACEFS / "events").exists():
-        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
-    tracers = TRACEFS / "available_tracers"
-    if not tracers.exists() or "function_graph" not in tracers.read_text():
-        pytest.skip("this kernel has no function tracers")
-    return TRACEFS
+    return mounted("function_graph")
 
 
-@pytest.fixture
-def graph(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
-    """graph(functions): their calls and returns are traced."""
-
-    def trace(functions: list[str]) -> None:
-        (tracefs / "set_ftrace_filter").write_text("\n".join(functions))
-        (tracefs / "current_tracer").write_text("function_graph")
-
-    yield trace
-    (tracefs / "current_tracer").write_text("nop")
-    (tracefs / "set_ftrace_filter").write_text("")
-
-
-def test_graph_of_killed_threads(
-    tracefs: Path, graph: Callable[[list[str]], None], as_user: Callable
-) -> None:
+def test_graph_of_killed_threads(tracefs: Path, as_user: Callable) -> None:
     """A filter's KILL_THREAD leaves functions without returning; their callers return."""
-    graph(["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"])
-    done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
-    assert done.returncode == 0, done.stdout
-    seen = (tracefs / "trace").read_text()
+    functions = ["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"]
+    with functions_traced("function_graph", *functions) as trace:
+        done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
+        assert done.returncode == 0, done.stdout
+        seen = trace.read_text()
     assert "ksys_lseek" in seen and "__seccomp_filter" in seen
 
 
@@ -60,11 +39,13 @@ def kretprobes(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
         if not events.exists():
             pytest.skip("this kernel has no events of kprobes")
         events.write_text("".join(f"r:{name}_returns {name}\n" for name in functions))
-        enable.write_text("1")
+        with one_cpu():
+            enable.write_text("1")
 
     yield probe
     if enable.exists():
-        enable.write_text("0")
+        with one_cpu():
+            enable.write_text("0")
         events.write_text("")
 
 
@@ -92,11 +73,13 @@ def goes_beside_a_run(instance: Path, library: Library) -> bool:
     told = ctypes.c_int32()
     fd, text = library.register(LOOP, time_limit_ns=10 * 10**9, wall_limit_ns=2**64 - 1)
     assert fd >= 0, text
-    (instance / "current_tracer").write_text("function")
+    with one_cpu():
+        (instance / "current_tracer").write_text("function")
     runner = threading.Thread(target=library.call, args=(fd, ctypes.addressof(told)))
     runner.start()
     time.sleep(0.5)
-    (instance / "current_tracer").write_text("nop")
+    with one_cpu():
+        (instance / "current_tracer").write_text("nop")
     beside = runner.is_alive()
     told.value = 1
     runner.join()

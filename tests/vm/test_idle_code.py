@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,38 +15,29 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confined.accounts import FIRST_UID, Account, Channel, hold_code
 from confined.kernel import Arena, lib
 from test_confined_extends import FIRST, base_of, extend
+from tracing import functions_traced, mounted
 
-TRACEFS = Path("/sys/kernel/tracing")
 KEPT = 16  # of one account
 
 
 class Verified:
     """Counts the images compiled since the last query."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
         self.seen = 0
 
     def __call__(self) -> int:
-        lines = (TRACEFS / "trace").read_text().splitlines()
+        lines = self.trace.read_text().splitlines()
         before, self.seen = self.seen, sum("exec_alloc" in line for line in lines)
         return self.seen - before
 
 
 @pytest.fixture
 def verified() -> Iterator[Verified]:
-    if not (TRACEFS / "events").exists():
-        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
-    tracers = TRACEFS / "available_tracers"
-    if not tracers.exists() or "function" not in tracers.read_text().split():
-        pytest.skip("this kernel has no function tracer")
-    (TRACEFS / "trace").write_text("")
-    (TRACEFS / "set_ftrace_filter").write_text("exec_alloc")
-    # With an empty filter all functions would be traced.
-    assert "exec_alloc" in (TRACEFS / "set_ftrace_filter").read_text()
-    (TRACEFS / "current_tracer").write_text("function")
-    yield Verified()
-    (TRACEFS / "current_tracer").write_text("nop")
-    (TRACEFS / "set_ftrace_filter").write_text("")
+    (mounted("function") / "trace").write_text("")
+    with functions_traced("function", "exec_alloc") as trace:
+        yield Verified(trace)
     assert not list(lib.scripts())
 
 

@@ -23,6 +23,7 @@ from confined.kernel import ENGINE, Arena, lib
 from runner import SLOWDOWN, account
 from test_function_tracer import tracefs  # noqa: F401
 from test_programs import TESTS, in_own_namespace
+from tracing import one_cpu
 
 ACCEPTS = p.image([p.verdict(1)])
 LOADS = 100
@@ -42,16 +43,19 @@ def traced(tracefs: Path, event: str, *functions: str) -> Iterator[list[str]]:  
     events.write_text("".join(f"p:{name}_called {name} {event}\n" for name in functions))
     (tracefs / "trace").write_text("")
     try:
-        enable.write_text("1")
+        with one_cpu():
+            enable.write_text("1")
         yield lines
-        enable.write_text("0")
+        with one_cpu():
+            enable.write_text("0")
         # For a test that fails: how many calls the kernel has seen, and has not recorded.
         print((tracefs / "kprobe_profile").read_text())
         for stats in sorted(tracefs.glob("per_cpu/*/stats")):
             print(stats.parent.name, stats.read_text().split("\n"))
         lines += [x for x in (tracefs / "trace").read_text().splitlines() if "_called: " in x]
     finally:
-        enable.write_text("0")
+        with one_cpu():
+            enable.write_text("0")
         events.write_text("")
 
 
@@ -247,8 +251,8 @@ def test_failing_loads_interrupt_no_other_cpu(tracefs: Path) -> None:  # noqa: F
 def test_known_code_interrupts_no_other_cpu(tracefs: Path) -> None:  # noqa: F811
     """A process repeatedly registers the same code, or invalid code."""
     good = i.Image([i.movi(0, 7) + i.EXIT]).pack()
-    with Arena() as arena, on_all_cpus():
-        with traced(tracefs, "", "sync_this_cpu") as calls:
+    with Arena() as arena:
+        with traced(tracefs, "", "sync_this_cpu") as calls, on_all_cpus():
             fd, text = lib.register(good, engine=ENGINE, **arena.shared())
             assert fd >= 0, text
             first = len(calls)

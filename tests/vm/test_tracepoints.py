@@ -8,15 +8,13 @@ import ctypes
 import os
 import re
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from library import Library
 from test_filters import NUMBERS
-
-TRACEFS = Path("/sys/kernel/tracing")
+from tracing import mounted, one_cpu
 
 CALLS = b"""function run(n)
   for i = 1, n do
@@ -35,11 +33,10 @@ class Instance:
     """A trace buffer of its own, for this process."""
 
     def __init__(self) -> None:
-        if not (TRACEFS / "events").exists():
-            subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
-        if not (TRACEFS / "events" / "raw_syscalls").exists():
+        tracefs = mounted()
+        if not (tracefs / "events" / "raw_syscalls").exists():
             pytest.skip("this kernel has no tracepoints of system calls")
-        self.path = TRACEFS / "instances" / "syscript-test"
+        self.path = tracefs / "instances" / "syscript-test"
         self.path.mkdir()
 
     def enable(self, *events: str) -> None:
@@ -49,7 +46,8 @@ class Instance:
             # Not set_event_pid: a probe of the scheduler keeps, per CPU, whether the current thread
             # is ignored, and events were missing on CPUs where it had not started.
             (self.path / "events" / event / "filter").write_text(f"common_pid == {os.getpid()}")
-            (self.path / "events" / event / "enable").write_text("1")
+            with one_cpu():
+                (self.path / "events" / event / "enable").write_text("1")
         (self.path / "trace").write_text("")
 
     def lines(self) -> list[str]:
@@ -58,7 +56,8 @@ class Instance:
         return [line for line in text.splitlines() if not line.startswith("#")]
 
     def remove(self) -> None:
-        (self.path / "events" / "enable").write_text("0")
+        with one_cpu():
+            (self.path / "events" / "enable").write_text("0")
         self.path.rmdir()
 
 

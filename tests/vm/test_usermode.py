@@ -21,6 +21,7 @@ import pytest
 from confined import insn as i
 from confined.kernel import Arena, lib, register
 from runner import SLOWDOWN, account
+from tracing import one_cpu
 
 CGROUPS = Path("/sys/fs/cgroup")
 # µs of CPU time in each period: a twentieth of a CPU.
@@ -69,7 +70,8 @@ def throttled() -> Iterator[Path]:
     (CGROUPS / "cgroup.subtree_control").write_text("+cpu")
     group = CGROUPS / "throttled"
     group.mkdir()
-    (group / "cpu.max").write_text(f"{QUOTA} {PERIOD}")
+    with one_cpu():
+        (group / "cpu.max").write_text(f"{QUOTA} {PERIOD}")
     yield group
     (group / "cgroup.kill").write_text("1")
     deadline = time.monotonic() + 120
