@@ -86,13 +86,14 @@ void runtime_find_libraries(struct runtime *runtime)
 	struct value globals = runtime_value(runtime, runtime->state + STATE_GLOBALS);
 	size_t i;
 
+	if (!runtime_word(runtime, runtime->replaced, 4) && watch(runtime, globals)) {
+		runtime->globals = globals.bits;
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			watch(runtime, runtime_field(runtime, globals.bits, names[i]));
+		find_methods(runtime, global);
+	}
+	/* Methods of strings are known by now: s:find() looks like a frame's. */
 	find_frames(runtime, global);
-	if (runtime_word(runtime, runtime->replaced, 4) || !watch(runtime, globals))
-		return;
-	runtime->globals = globals.bits;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		watch(runtime, runtime_field(runtime, globals.bits, names[i]));
-	find_methods(runtime, global);
 }
 
 uint64_t runtime_view_method(const struct runtime *runtime, struct value name)

@@ -466,6 +466,8 @@ PATHS = {
         "s = #(('name=value; other=thing'):gsub('(%w+)=([^;]*)', function(a, b) return b end))",
     ),
     "runs": (0.5, "s = #(('The quick brown fox jumps over the lazy dog:'):match('^[^:]+'))"),
+    "finding": (0.5, "local w = 'a line: with text' s = w:find(': ', 1, true) + #w"),
+    "sending": (0.5, "for _ = 1, 9 do s = syscall.sendto(-1, 'text', 4, 64) end"),
     "arguments": (0.5, "s = #util.str_in(memory + 8, util.peek(memory))"),
 }
 
