@@ -137,15 +137,15 @@ const u8 syscall_places[] = { 1, 2, 3, 4, 5, 0 };
 
 #define IS_OPTIONAL(kind)	(!((kind) & 0x20))
 
-/* An omitted argument must be optional, and not a length. */
+/* Omitted arguments must be optional, and the first one no length: that could be a string's. */
 static bool takes(const char *kinds, u32 nargs)
 {
 	size_t most = strlen(kinds);
 
-	if (nargs > most)
+	if (nargs > most || kinds[nargs] == 'L')
 		return false;
 	for (; nargs < most; nargs++)
-		if (!IS_OPTIONAL(kinds[nargs]) || kinds[nargs] == 'L')
+		if (!IS_OPTIONAL(kinds[nargs]))
 			return false;
 	return true;
 }
