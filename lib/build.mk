@@ -9,18 +9,17 @@ LIB_SOVERSION := 0
 # processes only.
 LIB_SRC := $(wildcard lib/*.c lib/lua/*.c lib/lua/aot/*.c lib/batch/*.c lib/programs/*.c core/user/*.c core/user/arch/$(ARCH)/*.c) \
 	core/program.c core/request.c core/net/frame.c core/net/frames_slots.c core/net/mmsg_import.c \
-	$(addprefix engine/confined/,validate_image.c fuel.c machine.c batch_calls.c batch_frames.c engine.c user/platform.c)
-# Generated code and LuaJIT are for x86-64; elsewhere images are interpreted.
+	$(addprefix engine/confined/,validate_image.c fuel.c machine.c batch_calls.c batch_frames.c engine.c user/platform.c \
+		liveness.c jit.c verify_code.c verify_step.c user/memory.c user/native.c \
+		arch/$(ARCH)/jit_$(ARCH).c arch/$(ARCH)/verify_$(ARCH).c)
+LIB_ASM_OBJ := $(BUILD)/engine/confined/arch/$(ARCH)/stubs.o
+# LuaJIT is for x86-64.
 ifeq ($(ARCH),x86)
-LIB_SRC += $(wildcard engine/luajit/user/*.c) engine/luajit/engine.c \
-	$(addprefix engine/confined/,liveness.c jit.c verify_code.c verify_step.c user/memory.c user/native.c \
-		arch/x86/jit_x86.c arch/x86/verify_x86.c)
-LIB_ASM_OBJ := $(BUILD)/engine/confined/arch/x86/stubs.o
+LIB_SRC += $(wildcard engine/luajit/user/*.c) engine/luajit/engine.c
 LIB_ENGINE := $(BUILD)/luajit/user/libluajit-syscript.a
 $(BUILD)/lib/engines.o $(BUILD)/analyzed/lib/engines: private LIB_BUILD_CFLAGS += -DLIB_HAS_LUAJIT
 else
-LIB_SRC += $(addprefix engine/confined/,interpret.c user/interpreted.c)
-LIB_ASM_OBJ := $(BUILD)/core/user/arch/$(ARCH)/stack.o
+LIB_ASM_OBJ += $(BUILD)/core/user/arch/$(ARCH)/stack.o
 LIB_ENGINE :=
 endif
 LIB_C_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)

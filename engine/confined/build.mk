@@ -11,15 +11,21 @@ $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
 -include $(BUILD)/engine/confined/print.d
 
 CONFINED := $(addprefix engine/confined/,validate_image.c fuel.c liveness.c jit.c verify_code.c verify_step.c machine.c \
-	interpret.c user/memory.c $(addprefix arch/x86/,jit_x86.c verify_x86.c stubs.S)) core/user/arena.c
-CONFINED_HEADERS := $(wildcard $(addprefix engine/confined/,*.h arch/*.h arch/x86/*.h user/*.h)) include/uapi/syscript_image.h \
+	interpret.c user/memory.c $(addprefix arch/$(ARCH)/,jit_$(ARCH).c verify_$(ARCH).c stubs.S)) core/user/arena.c
+CONFINED_HEADERS := $(wildcard $(addprefix engine/confined/,*.h arch/*.h arch/$(ARCH)/*.h user/*.h)) include/uapi/syscript_image.h \
 	core/user/arena.h core/user/lock.h tests/confined/no_locks.h
-CONFINED_CFLAGS := -std=gnu11 -O2 -g -iquote core $(USER_WARNINGS)
+CONFINED_CFLAGS := -std=gnu11 -O2 -g $(SIGNED_CHAR) -iquote core $(USER_WARNINGS)
 
 $(BUILD)/tests/confined/subject.so: tests/confined/subject.c $(CONFINED) $(CONFINED_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(filter %.c %.S,$^)
+
+# For a processor that is emulated, as a program: tests/confined/remote.py.
+$(BUILD)/tests/confined/remote: tests/confined/remote.c tests/confined/subject.c $(CONFINED) $(CONFINED_HEADERS)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CONFINED_CFLAGS) -static -o $@ $< $(CONFINED)
 
 unit-programs guest-programs: $(BUILD)/tests/confined/subject.so
 

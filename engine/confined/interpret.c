@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * An interpreter of images, written from syscript_image.h alone: a reference for generated code,
- * and what runs images where there is no code generator. It counts fuel and stack as generated code
- * does, so both end a run at the same instruction.
+ * An interpreter of images, written from syscript_image.h alone: a reference for generated code. It
+ * counts fuel and stack as generated code does, so both end a run at the same instruction.
  */
 #include "validate_image.h"
 #include "machine.h"

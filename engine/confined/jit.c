@@ -59,6 +59,27 @@ static u64 entry_of_any(struct gen *g, u32 func)
 
 /* -- Facts about registers, and liveness ------------------------------------------------ */
 
+static u8 nr_saved(const struct gen *g)
+{
+	u8 set = saves(g);
+
+	return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1) + (set >> 3 & 1);
+}
+
+/*
+ * The facts at instruction @pc. Credit: half of the paid fuel covers the code ahead (fuel.c),
+ * which has at most V_FUEL_BYTES / 2 for each unit; the other half covers function entries and
+ * charges.
+ */
+static struct verify_state state_at(const struct gen *g, u32 pc)
+{
+	return (struct verify_state){
+		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
+		.room = needs_room(g) ? V_ROOM_CALLS : 0, .depth = V_LINKED + nr_saved(g),
+		.credit = g->checked->ahead[pc] * (V_FUEL_BYTES / 2),
+	};
+}
+
 /* Forgets facts about registers: at a join of control flow, or after a call. */
 static void forget(struct gen *g)
 {
@@ -71,6 +92,12 @@ static void forget(struct gen *g)
 		g->known[i] = UNKNOWN;
 		g->bits[i] = 64;
 	}
+}
+
+void jit_label_next(struct gen *g)
+{
+	forget(g);
+	jit_label(g, state_at(g, g->pc + 1));
 }
 
 /* The register that @insn, not an atomic operation, uses as an address; or NONE. */
@@ -224,6 +251,14 @@ static void charge(struct gen *g, u32 fuel)
 
 /* -- Calls by number ------------------------------------------------------------------ */
 
+/* The facts during a lookup: the number and the caller's instruction are known. */
+static struct verify_state state_of_lookup(u32 credit)
+{
+	return (struct verify_state){
+		.unset = V_SCRATCH & ~V_REPORTED, .calls = true, .credit = credit,
+	};
+}
+
 /*
  * Entry of calls by number in an extension: jumps to the base's dispatcher if the base's table
  * has the number. For other numbers, including 0, the base's dispatcher jumps to the extension's
@@ -231,7 +266,7 @@ static void charge(struct gen *g, u32 fuel)
  */
 static void gen_numbers(struct gen *g)
 {
-	jit_label(g, (struct verify_state){ .calls = true, .credit = NUMBERS_CREDIT });
+	jit_label(g, state_of_lookup(NUMBERS_CREDIT));
 	jit_emit_base_numbers(g, g->checked->base->ntable, in_base(g, JIT_BASE_NUMBERS));
 }
 
@@ -247,7 +282,7 @@ static void gen_branches(struct gen *g, u32 from, u32 to, u32 credit)
 	credit -= g->at - begin;
 	gen_branches(g, from, middle, credit);
 	jit_emit_bind(g, split);
-	jit_label(g, (struct verify_state){ .calls = true, .credit = credit });
+	jit_label(g, state_of_lookup(credit));
 	gen_branches(g, middle, to, credit);
 }
 
@@ -264,11 +299,11 @@ static void gen_dispatch(struct gen *g)
 	u32 credit = checked->base ? V_BEYOND_CREDIT : DISPATCH_CREDIT;
 
 	g->dispatch = g->at;
-	jit_label(g, (struct verify_state){ .calls = true, .credit = credit });
+	jit_label(g, state_of_lookup(credit));
 	if (to > from) {
 		jit_emit_range(g, from, to, beyond);
 		credit -= g->at - g->dispatch;
-		jit_label(g, (struct verify_state){ .calls = true, .credit = credit });
+		jit_label(g, state_of_lookup(credit));
 		gen_branches(g, from, to, credit);
 	} else {
 		jit_emit_goto_stub(g, beyond);
@@ -544,31 +579,11 @@ static void gen_insn(struct gen *g, const struct image_insn *insn)
 	}
 }
 
-static u8 nr_saved(const struct gen *g)
-{
-	u8 set = saves(g);
-
-	return (set & 1) + (set >> 1 & 1) + (set >> 2 & 1) + (set >> 3 & 1);
-}
-
-/*
- * The facts at instruction @pc. Credit: half of the paid fuel covers the code ahead (fuel.c),
- * which has at most V_FUEL_BYTES / 2 for each unit; the other half covers function entries and
- * charges.
- */
-static struct verify_state state_at(const struct gen *g, u32 pc)
-{
-	return (struct verify_state){
-		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
-		.room = needs_room(g) ? V_ROOM_CALLS : 0, .depth = nr_saved(g),
-		.credit = g->checked->ahead[pc] * (V_FUEL_BYTES / 2),
-	};
-}
-
 static struct verify_state state_of_function(const struct gen *g)
 {
 	return (struct verify_state){
 		.unset = V_SCRATCH, .calls = g->checked->traits[g->func] & TRAIT_CALLS,
+		.credit = V_LINKED * V_INSN_ALIGN,
 	};
 }
 
@@ -591,6 +606,7 @@ static void gen_func(struct gen *g)
 	g->pc = checked->funcs[g->func].start;
 	g->jit->offsets[checked->image->ninsns + g->func] = g->at;
 	jit_label(g, state_of_function(g));
+	jit_emit_link(g);
 	charge(g, checked->charges[checked->image->ninsns + g->func]);
 	jit_emit_prologue(g);
 	forget(g);

@@ -2,7 +2,8 @@
 /*
  * The interface of the code generator's two halves. jit.c goes through an image's instructions,
  * tracks facts about registers and finds sequences that become one instruction; the
- * architecture's half, arch/x86/jit_x86.c, writes the machine instructions.
+ * architecture's half, arch/x86/jit_x86.c or arch/arm64/jit_arm64.c, writes the machine
+ * instructions.
  */
 #ifndef CONFINED_JIT_GEN_H
 #define CONFINED_JIT_GEN_H
@@ -71,6 +72,9 @@ struct gen {
  */
 void jit_label(struct gen *g, struct verify_state known);
 
+/* Emits a label before the next instruction, for code that branches around an earlier branch. */
+void jit_label_next(struct gen *g);
+
 /* Notes that the draft has a distance to @to here, for jit_emit_distance(). */
 void jit_add_fixup(struct gen *g, u64 to);
 
@@ -87,7 +91,9 @@ void jit_emit_distance(u8 *code, u64 exec, u64 to);
 
 /* The entry, where a run begins. */
 void jit_emit_entry(struct gen *g);
-/* The prologue and the epilogue of a function. */
+/* Saves the return address at the beginning of a function: V_LINKED words. */
+void jit_emit_link(struct gen *g);
+/* The prologue, after the function's charge, and the epilogue. */
 void jit_emit_prologue(struct gen *g);
 void jit_emit_epilogue(struct gen *g);
 /* Pays fuel, and calls confined_poll if it has run out. */
@@ -203,11 +209,11 @@ static inline bool is_live(const struct gen *g, u32 pc, u16 set)
 
 /*
  * May @imm appear in the code unchanged? A constant that an attacker chose is machine code of the
- * attacker's for a jump into its middle.
+ * attacker's for a jump into its middle, where instructions may begin anywhere.
  */
 static inline bool is_plain(const struct gen *g, s64 imm)
 {
-	return !g->jit->key || (imm >= -0x8000 && imm <= 0xffff);
+	return V_INSN_ALIGN > 1 || !g->jit->key || (imm >= -0x8000 && imm <= 0xffff);
 }
 
 static inline void forget_scratch(struct gen *g)
@@ -244,8 +250,8 @@ static inline bool needs_room(const struct gen *g)
  * The fuel that callers pay for these routines, in bytes of code: for dispatch by number, which
  * in an extension may go to its base and back; and for IMAGE_CALL_TRY.
  */
-#define DISPATCH_CREDIT	(V_BEYOND_CREDIT + 64)
-#define NUMBERS_CREDIT	(DISPATCH_CREDIT + 64)
-#define TRY_CREDIT	(NUMBERS_CREDIT + 64)
+#define DISPATCH_CREDIT	(V_BEYOND_CREDIT + JIT_ROUTINE)
+#define NUMBERS_CREDIT	(DISPATCH_CREDIT + JIT_ROUTINE)
+#define TRY_CREDIT	(NUMBERS_CREDIT + JIT_ROUTINE)
 
 #endif /* CONFINED_JIT_GEN_H */

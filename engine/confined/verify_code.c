@@ -40,7 +40,7 @@ struct verifier {
 /* The facts at a jump to confined_beyond, and at its target. */
 static const struct verify_state beyond = {
 	.masked = V_BIT(V_FRAME), .by4 = V_BIT(V_FRAME), .by8 = V_BIT(V_FRAME),
-	.calls = true, .credit = V_BEYOND_CREDIT,
+	.unset = V_SCRATCH & ~V_REPORTED, .calls = true, .credit = V_BEYOND_CREDIT,
 };
 
 /* Why a fact of @want does not hold in @s; or NULL. */
@@ -141,7 +141,7 @@ static const char *check_return(struct verifier *c)
 	return missing(&c->s, &returned);
 }
 
-/* Stubs that end the run report scratch registers; one of these has an instruction's number. */
+/* Stubs that end the run report scratch registers; V_PC has an instruction's number. */
 static const char *check_stub(const struct verifier *c)
 {
 	bool both = leads_to(c, c->in.to, confined_thunk) ||
@@ -152,7 +152,7 @@ static const char *check_stub(const struct verifier *c)
 	    !leads_to(c, c->in.to, confined_fault_stack) &&
 	    !leads_to(c, c->in.to, confined_fault_function))
 		return "call target is not allowed";
-	return c->s.unset & (both ? V_SCRATCH : V_BIT(V_PC)) ?
+	return c->s.unset & (both ? V_REPORTED : V_BIT(V_PC)) ?
 		       "stub would report a kernel value" : NULL;
 }
 
@@ -204,7 +204,7 @@ static const char *check_call(struct verifier *c)
 	if (leads_to_code(c))
 		return call_routine(c);
 	why = check_stub(c);
-	/* Except rbp, r10 and r11, all registers are preserved, or the program's. */
+	/* Except the frame and scratch registers, all are preserved, or the program's. */
 	c->s.masked &= V_BIT(V_FRAME);
 	c->s.by4 &= V_BIT(V_FRAME);
 	c->s.by8 &= V_BIT(V_FRAME);
@@ -234,17 +234,18 @@ static const char *check_thunk(struct verifier *c)
 
 static const char *check_room(struct verifier *c)
 {
-	if (c->s.depth)
+	if (c->s.depth != V_LINKED)
 		return "stack check after a push";
 	c->s.room = V_ROOM_CALLS;
 	return leads_to(c, c->in.to, confined_fault_stack) ? NULL : "comparison without its fault call";
 }
 
-/* The state after a comparison: if r10 is compared, @in has the facts about it. */
+/* The state after a comparison: if V_ADDRESS is compared, @in has the facts about it. */
 static const char *check_unless(const struct verifier *c)
 {
+	bool address = c->in.reads & V_BIT(V_ADDRESS);
 	bool known = leads_to(c, c->in.to, confined_fault_stack) ||
-		     (c->in.reads & V_BIT(10) && leads_to(c, c->in.to, confined_fault_access));
+		     (address && leads_to(c, c->in.to, confined_fault_access));
 
 	return known ? NULL : "comparison without its fault call";
 }
@@ -314,7 +315,7 @@ static bool has_landing(struct verifier *c)
 	const u8 *code = c->v->code;
 	u32 pos, end = c->v->size < 4 ? 0 : c->v->size - 3;
 
-	for (pos = !c->v->base; pos < end; pos++)
+	for (pos = c->v->base ? 0 : V_INSN_ALIGN; pos < end; pos += V_INSN_ALIGN)
 		if (verify_landing(code + pos))
 			break;
 	c->pos = pos;
@@ -329,7 +330,7 @@ static const char *check_base(struct verifier *c)
 
 	if (!v->base)
 		return v->size < 4 || !verify_landing(v->code) ?
-			       "code does not begin with endbr64" : NULL;
+			       "code does not begin with " V_LANDING_NAME : NULL;
 	c->dead = true;
 	label = find_label(v->labels, v->nlabels, v->beyond);
 	if (!label || v->arena_shift != v->base->arena_shift)
@@ -363,7 +364,7 @@ int verify_code(const struct verify *v, char *error, size_t error_len)
 	c.s.calls = true;
 	why = check_code(&c);
 	if (!why && has_landing(&c)) {
-		why = "code contains endbr64";
+		why = "code contains " V_LANDING_NAME;
 		err = -EAGAIN;
 	}
 	if (!why)

@@ -18,13 +18,14 @@
  * @masked: registers that are less than the arena's size
  * @by4:    registers that are multiples of 4; @by8: of 8
  * @unset:  registers that may hold a value of the kernel
- * @depth:  words pushed since the routine began
+ * @depth:  words pushed since the routine began; where calls leave the return address in a register
+ *          (V_LINKED), it is the first word, and while @depth is 0 the register holds it
  * @room:   nested calls that still fit on the stack, before a routine that checks it
  * @calls:  the routine may call others: the fuel that its caller has paid is not counted
  */
 struct verify_state {
 	u32 credit;
-	u16 masked, by4, by8, unset;
+	verify_set masked, by4, by8, unset;
 	u8 depth, room;
 	bool calls;
 };
@@ -92,7 +93,7 @@ struct verify {
 
 /*
  * Returns 0, or -errno with the reason in @error: -EINVAL; or -EAGAIN if a constant contains
- * endbr64, which another key avoids.
+ * V_LANDING, which another key avoids.
  */
 int verify_code(const struct verify *v, char *error, size_t error_len);
 

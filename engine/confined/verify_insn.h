@@ -5,7 +5,8 @@
  *
  * To accept something new:
  *
- * - an instruction with operands: add a line to opcodes[] of verify_x86.c;
+ * - an instruction with operands: add a line to opcodes[] of verify_x86.c, or to rows[] of
+ *   verify_arm64.c;
  * - a sequence of instructions that are safe only together: add its bytes to patterns[] there,
  *   with the registers that it reads and writes; and, if it has further conditions, a kind here
  *   and a case in check_insn() of verify_code.c;
@@ -25,14 +26,16 @@
 enum verify_kind {
 	V_PLAIN,	/* falls through; described by the other fields */
 	V_MASK,		/* reg &= imm, 32 bits: the result is at most imm */
+	V_MASK_COPY,	/* the same of another register: reg = other & imm */
 	V_MOVE_FRAME,	/* the frame pointer += or -= imm, in 32 bits */
 	V_PUSH, V_POP,
+	V_LINK, V_UNLINK,	/* the return address's push and pop, with V_LINKED */
 	V_JUMP, V_BRANCH, V_CALL,
 	V_RETURN,
 	/* Sequences of instructions */
-	V_ENTRY,	/* a landing pad of indirect branches; rax = 0 */
+	V_ENTRY,	/* a landing pad of indirect branches; r0 = 0 */
 	V_CHARGE,	/* machine.fuel -= imm; calls if negative */
-	V_ROOM,		/* calls if rsp is below machine.native */
+	V_ROOM,		/* calls if the stack pointer is below machine.native */
 	V_UNLESS,	/* a conditional call */
 	V_THUNK,		/* a call with machine.run in r9, which is restored */
 	V_TRY,		/* a call, with data for confined_throw on the stack */
@@ -51,7 +54,7 @@ enum verify_kind {
  */
 struct verify_insn {
 	u8 len, kind, reg, slots;
-	u16 reads, writes, leaves;
+	verify_set reads, writes, leaves;
 	bool arena;
 	u8 index, align;
 	s32 disp, imm;
@@ -70,7 +73,7 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
 			const struct verify_insn *in);
 
 /*
- * In verify_x86.c: decodes the instruction or sequence at @code, of which @left bytes are
+ * In arch/: decodes the instruction or sequence at @code, of which @left bytes are
  * present.  Returns false if it is not accepted.
  */
 bool verify_decode(const u8 *code, u32 left, struct verify_insn *in);

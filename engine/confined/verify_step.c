@@ -32,11 +32,11 @@ static const char *check_place(const struct verify *v, const struct verify_state
 	return NULL;
 }
 
-/* The facts after the AND with @in's constant; @before has the facts before it. */
+/* The facts after the AND with @in's constant; @before has the operand's facts before it. */
 static void step_mask(const struct verify *v, struct verify_state *s,
 		      const struct verify_state *before, const struct verify_insn *in)
 {
-	u16 reg = V_BIT(in->reg);
+	verify_set reg = V_BIT(in->reg);
 
 	if ((u32)in->imm <= arena_mask(v))
 		s->masked |= reg;
@@ -51,7 +51,7 @@ static void step_mask(const struct verify *v, struct verify_state *s,
 static const char *step_frame(struct verify_state *s, const struct verify_state *before,
 			      const struct verify_insn *in)
 {
-	u16 frame = V_BIT(V_FRAME);
+	verify_set frame = V_BIT(V_FRAME);
 
 	if (in->imm & 7)
 		return "frame offset is not a multiple of 8";
@@ -60,12 +60,46 @@ static const char *step_frame(struct verify_state *s, const struct verify_state 
 	return NULL;
 }
 
+/* May a call change the register of the return address, which is not saved yet? */
+static bool loses_link(const struct verify_state *s, const struct verify_insn *in)
+{
+	int depth = s->depth;
+
+	switch (in->kind) {
+	case V_CALL: case V_CHARGE: case V_ROOM: case V_UNLESS: case V_THUNK:
+		return depth < V_LINKED;
+	}
+	return false;
+}
+
+static const char *step_stack(struct verify_state *s, const struct verify_insn *in)
+{
+	int depth = s->depth;
+
+	switch (in->kind) {
+	case V_PUSH:
+		s->depth++;
+		return depth < V_LINKED ? "pushes before the return address" : NULL;
+	case V_POP:
+		s->depth--;
+		return depth <= V_LINKED ? "pops the return address" : NULL;
+	case V_LINK:
+		s->depth++;
+		return depth ? "return address is not in its register" : NULL;
+	case V_UNLINK:
+		s->depth--;
+		return depth != V_LINKED ? "pops no return address" : NULL;
+	}
+	return NULL;
+}
+
 const char *verify_step(const struct verify *v, struct verify_state *s,
 			const struct verify_insn *in)
 {
+	static const struct verify_state unknown;
 	const char *why = in->arena ? check_place(v, s, in) : NULL;
-	u16 frame = in->kind == V_MASK || in->kind == V_MOVE_FRAME ? V_BIT(V_FRAME) : 0;
-	struct verify_state before = *s;
+	verify_set frame = in->kind == V_MASK || in->kind == V_MOVE_FRAME ? V_BIT(V_FRAME) : 0;
+	const struct verify_state before = *s;
 
 	if (why)
 		return why;
@@ -83,16 +117,12 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
 	case V_MASK:
 		step_mask(v, s, &before, in);
 		break;
+	case V_MASK_COPY:
+		step_mask(v, s, &unknown, in);
+		break;
 	case V_MOVE_FRAME:
 		return step_frame(s, &before, in);
-	case V_PUSH:
-		s->depth++;
-		break;
-	case V_POP:
-		if (!s->depth)
-			return "pops the return address";
-		s->depth--;
-		break;
 	}
-	return NULL;
+	return loses_link(s, in) ? "call before the return address is saved" :
+				   step_stack(s, in);
 }

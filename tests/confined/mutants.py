@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Builds the code generator with each fault of mutations.py; the verifier must refuse its code.
+"""Builds the code generator with each fault of a table; the verifier must refuse its code.
 
-Usage: mutants.py [EVERY]    only every EVERYth fault
+Usage: mutants.py [EVERY [ARCHITECTURE]]    only every EVERYth fault of mutations.py, or of
+mutations_arm64.py, whose processor is emulated
 """
 
 from __future__ import annotations
@@ -13,38 +14,72 @@ import random
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confined import insn as i
-from confined.mutations import BREAKS, WRONG
+from confined import mutations, mutations_arm64
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "confined"
-# The code generator's files, and those of them that are compiled.
-JIT = ["jit.c", "jit_gen.h", "arch/x86/jit_x86.c", "arch/x86/emit_x86.h"]
 REST = ["validate_image.c", "fuel.c", "liveness.c", "verify_code.c", "verify_step.c", "machine.c"]
-REST += ["arch/x86/verify_x86.c", "arch/x86/stubs.S"]
 REST += ["interpret.c", "user/memory.c", "../../core/user/arena.c"]
+
+
+@dataclass
+class Architecture:
+    name: str
+    cc: str
+    subject: str
+    link: list[str]
+    breaks: list[tuple[str, str]]
+    wrong: list[tuple[str, str]]
+    # The variable that tells subject.py what to test, and its value for a file.
+    variable: str
+    value: str
+
+    @property
+    def jit(self) -> list[str]:
+        """The code generator's files, of which those in C are compiled."""
+        own = f"arch/{self.name}"
+        return ["jit.c", "jit_gen.h", f"{own}/jit_{self.name}.c", f"{own}/emit_{self.name}.h"]
+
+    @property
+    def rest(self) -> list[str]:
+        own = f"arch/{self.name}"
+        return [*REST, f"{own}/verify_{self.name}.c", f"{own}/stubs.S"]
+
+
+X86 = Architecture(
+    *("x86", "gcc", "subject.c", ["-shared"], mutations.BREAKS, mutations.WRONG),
+    *("CONFINED_SUBJECT", "{}"),
+)
+ARM64 = Architecture(
+    *("arm64", "aarch64-linux-gnu-gcc", "remote.c", ["-static"]),
+    *(mutations_arm64.BREAKS, mutations_arm64.WRONG, "CONFINED_REMOTE", "qemu-aarch64 {}"),
+)
 KEY = 0x5BD1E995A7C15F39
 IMAGES = 25
 RUNS = 60
 
 
-def compile_object(source: Path, to: Path, *flags: str) -> Path:
-    command = ["gcc", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-w", "-g0", *flags]
+def compile_object(arch: Architecture, source: Path, to: Path, *flags: str) -> Path:
+    command = [arch.cc, "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fsigned-char"]
+    command += ["-w", "-g0", *flags]
     command += ["-iquote", ROOT / "core"]
     subprocess.run([*command, "-c", "-o", to, source], check=True)
     return to
 
 
-def compile_rest(tmp: Path) -> list[Path]:
+def compile_rest(arch: Architecture, tmp: Path) -> list[Path]:
     objects = [
-        compile_object(ENGINE / name, tmp / (Path(name).stem + ".o"), "-O1") for name in REST
+        compile_object(arch, ENGINE / name, tmp / (Path(name).stem + ".o"), "-O1")
+        for name in arch.rest
     ]
-    subject = ROOT / "tests" / "confined" / "subject.c"
-    return [*objects, compile_object(subject, tmp / "subject.o", "-O1")]
+    subject = ROOT / "tests" / "confined" / arch.subject
+    return [*objects, compile_object(arch, subject, tmp / "subject.o", "-O1")]
 
 
 def links_to_sources(tmp: Path) -> Path:
@@ -58,18 +93,18 @@ def links_to_sources(tmp: Path) -> Path:
     return tmp / ENGINE.relative_to(ROOT)
 
 
-def build(sources: dict[str, str], rest: list[Path], tmp: Path) -> Path:
-    """The library with @sources in place of files of JIT."""
+def build(arch: Architecture, sources: dict[str, str], rest: list[Path], tmp: Path) -> Path:
+    """The subject with @sources in place of the code generator's files."""
     tree, so = tmp / ENGINE.relative_to(ROOT), tmp / "subject.so"
     for name, text in sources.items():
         (tree / name).unlink()
         (tree / name).write_text(text)
     objects = [
-        compile_object(tree / name, tmp / f"{Path(name).stem}.o", "-O0")
-        for name in JIT
+        compile_object(arch, tree / name, tmp / f"{Path(name).stem}.o", "-O0")
+        for name in arch.jit
         if name.endswith(".c")
     ]
-    subprocess.run(["gcc", "-shared", "-o", so, *objects, *rest], check=True)
+    subprocess.run([arch.cc, *arch.link, "-o", so, *objects, *rest], check=True)
     return so
 
 
@@ -94,6 +129,8 @@ def all_insns() -> bytes:
     # An address used again after a division, and one that is not read afterwards.
     code += i.load(5, 4, 8) + i.alu("div", 2, 7) + i.load(5, 4, 16) + i.mov(2, 4)
     code += i.load(5, 3, 8) + i.alu("div", 2, 7) + i.load(5, 3, 16) + i.movi(3, 0)
+    code += i.load(5, 4, 8) + i.load(5, 8, 8) + i.alu("mod", 2, 7)
+    code += i.load(5, 4, 16) + i.load(5, 8, 16) + i.mov(2, 4)
     code += i.mov(1, 4) + i.load(5, 4, 8) + i.jump_ifi("ne", 5, 3, -3)
     code += i.load(5, 4, 16) + i.load(5, 4, 24) + i.mov(2, 4)
     return code + i.call_number(1) + i.jump_ifi("ne", 6, 0, -30)
@@ -142,12 +179,12 @@ def differs() -> str:
     return ""
 
 
-def judge(images: list[bytes], so: Path) -> str:
+def judge(arch: Architecture, images: list[bytes], so: Path) -> str:
     """In a child process: the kind of the fault, and the evidence."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
-        os.environ["CONFINED_SUBJECT"] = str(so)
+        os.environ[arch.variable] = arch.value.format(so)
         from confined.subject import RefusedError
 
         try:
@@ -166,7 +203,7 @@ def judge(images: list[bytes], so: Path) -> str:
     return text if status == 0 else f"died: {status}"
 
 
-def images_by_child() -> list[bytes]:
+def images_by_child(arch: Architecture, so: Path) -> list[bytes]:
     """Made with the unmodified library, which must not be loaded in this process."""
     code = "import pickle, sys; from confined.mutants import corpus; "
     code += "sys.stdout.buffer.write(pickle.dumps(corpus()))"
@@ -175,30 +212,33 @@ def images_by_child() -> list[bytes]:
         check=True,
         capture_output=True,
         cwd=ROOT / "tests",
-        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests"), arch.variable: arch.value.format(so)},
     )
     return pickle.loads(result.stdout)
 
 
-def check(every: int) -> int:
+def check(arch: Architecture, every: int) -> int:
     """The number of mutants whose verdict differs from the table."""
-    sources = {name: (ENGINE / name).read_text() for name in JIT}
-    images, wrong, count = images_by_child(), 0, 0
+    sources = {name: (ENGINE / name).read_text() for name in arch.jit}
+    wrong, count = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         tmp = Path(directory)
-        rest = compile_rest(tmp)
+        rest = compile_rest(arch, tmp)
         links_to_sources(tmp)
-        alike = judge(images, build(sources, rest, tmp))
+        unchanged = build(arch, sources, rest, tmp).rename(tmp / "unchanged.so")
+        images = images_by_child(arch, unchanged)
+        alike = judge(arch, images, unchanged)
         assert alike == "accepted: runs alike", alike
         for old, new, want in [
-            *((*m, "refused") for m in BREAKS),
-            *((*m, "accepted") for m in WRONG),
+            *((*m, "refused") for m in arch.breaks),
+            *((*m, "accepted") for m in arch.wrong),
         ][::every]:
             found = [text.count(old) for text in sources.values()]
             assert sum(found) == 1, f"not in the code generator, or twice: {old}"
             mutant = {name: text.replace(old, new) for name, text in sources.items()}
-            so = build(mutant, rest, tmp)
-            verdict = judge(images, so.rename(tmp / f"{count}.so"))
+            so = build(arch, mutant, rest, tmp).rename(tmp / f"{count}.so")
+            verdict = judge(arch, images, so)
+            so.unlink()
             count += 1
             if not verdict.startswith(want):
                 wrong += 1
@@ -208,4 +248,5 @@ def check(every: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(check(int(sys.argv[1]) if len(sys.argv) > 1 else 1) > 0)
+    architecture = ARM64 if sys.argv[2:] == ["arm64"] else X86
+    sys.exit(check(architecture, int(sys.argv[1]) if len(sys.argv) > 1 else 1) > 0)

@@ -19,7 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from confined.mutants import ENGINE, JIT, REST, ROOT, compile_object
+from confined import mutants
+from confined.mutants import ENGINE, ROOT
 
 SOURCES = ("verify_code.c", "verify_step.c", "arch/x86/verify_x86.c")
 # A condition, and the refusal that follows it.
@@ -137,8 +138,8 @@ OTHERS = [
     (CODE, 'c->dead ? "unreachable code" : NULL', "NULL"),
     (CODE, "return label ? missing(&c->s, &label->known) :", "return label ? NULL :"),
     (CODE, "\treturn missing(&c->s, &returned);", "\treturn &returned ? NULL : NULL;"),
-    (CODE, "c->s.unset & (both ? V_SCRATCH : V_BIT(V_PC))", "c->s.unset & (both ? V_BIT(11) : 0)"),
-    (CODE, "c->s.unset & (both ? V_SCRATCH : V_BIT(V_PC))", "c->s.unset & V_BIT(11)"),
+    (CODE, "c->s.unset & (both ? V_REPORTED : V_BIT(V_PC))", "c->s.unset & (both ? V_BIT(11) : 0)"),
+    (CODE, "c->s.unset & (both ? V_REPORTED : V_BIT(V_PC))", "c->s.unset & V_BIT(11)"),
     (CODE, "\tif (!s.room || !s.calls)", "\tif (!s.calls)"),
     (CODE, "\tif (!s.room || !s.calls)", "\tif (!s.room)"),
     (CODE, "\ts.depth = 0;\n", ""),
@@ -160,7 +161,7 @@ OTHERS = [
         'return 1 ? NULL : "comparison',
     ),
     (CODE, 'return known ? NULL : "comparison', 'return known || 1 ? NULL : "comparison'),
-    (CODE, "c->in.reads & V_BIT(10) && leads_to", "leads_to"),
+    (CODE, "c->in.reads & V_BIT(V_ADDRESS) && leads_to", "leads_to"),
     (CODE, "c->in.imm <= 0 || ", ""),
     (CODE, " || !leads_to(c, c->in.to, confined_poll)", ""),
     (CODE, "c->s.credit = credit - c->in.len;", "c->s.credit = credit;"),
@@ -218,7 +219,8 @@ class Bench:
     def __init__(self, python: str, tmp: Path) -> None:
         self.python, self.tmp = python, tmp
         (tmp / "kept").mkdir()
-        names = [*REST, str(JIT.relative_to(ENGINE))]
+        own = mutants.X86
+        names = [*own.rest, *(name for name in own.jit if name.endswith(".c"))]
         self.whole = {n: self.compile(ENGINE / n, tmp / f"{Path(n).stem}.o") for n in names}
         confined = ROOT / "tests" / "confined"
         self.whole["subject.c"] = self.compile(confined / "subject.c", tmp / "subject.o")
@@ -230,7 +232,7 @@ class Bench:
         assert prove(python, whole, self.known, "claims", "decoder"), "no proof as it is"
 
     def compile(self, source: Path, to: Path, *flags: str) -> Path:
-        return compile_object(source, to, "-O1", *flags)
+        return mutants.compile_object(mutants.X86, source, to, "-O1", *flags)
 
     def link(self, so: Path, objects: Iterable[Path]) -> Path:
         subprocess.run(["gcc", "-shared", "-o", so, *objects], check=True)

@@ -13,20 +13,24 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from confined.mutants import ENGINE, JIT, REST
-from confined.mutations import BREAKS, WRONG
+from confined.mutants import ARM64, ENGINE, X86, Architecture
 from confined.weakened import SOURCES, weakened
 
 
 def test_sources_are_there() -> None:
-    assert [name for name in (*JIT, *REST, *SOURCES) if not (ENGINE / name).exists()] == []
+    names = [*X86.jit, *X86.rest, *ARM64.jit, *ARM64.rest, *SOURCES]
+    assert [name for name in names if not (ENGINE / name).exists()] == []
 
 
-@pytest.mark.parametrize("table", [BREAKS, WRONG])
-def test_mutations_are_of_one_place(table: list[tuple[str, str]]) -> None:
-    sources = [(ENGINE / name).read_text() for name in JIT]
-    assert table
-    assert [old for old, _ in table if sum(text.count(old) for text in sources) != 1] == []
+@pytest.mark.parametrize("arch", [X86, ARM64], ids=lambda arch: arch.name)
+def test_mutations_are_of_one_place(arch: Architecture) -> None:
+    sources = [(ENGINE / name).read_text() for name in arch.jit]
+    assert arch.breaks and arch.wrong
+    assert [
+        old
+        for old, _ in (*arch.breaks, *arch.wrong)
+        if sum(text.count(old) for text in sources) != 1
+    ] == []
 
 
 def test_each_weakening_changes_its_file() -> None:

@@ -23,8 +23,8 @@
 
 /* -- Code --------------------------------------------------------------------- */
 
-/* Within 1 GB of stubs.S, so that code is also within 2 GB of the code that it extends. */
-#define NEAR_STEP	(1UL << 20)
+/* Within half of a call's reach of stubs.S, so that code also reaches the code that it extends. */
+#define NEAR_STEP	(JIT_REACH / 2048)
 #define NEAR_STEPS	1000
 
 /* The @i-th candidate address: alternately below and above. */
@@ -47,8 +47,11 @@ static void *map_near(int fd, size_t size, int access)
 	for (i = 0; i < 2 * NEAR_STEPS; i++) {
 		at = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % (2 * NEAR_STEPS);
 		p = mmap(place_near(at), size, access, how, fd, 0);
-		if (p != MAP_FAILED)
+		if (p == place_near(at))
 			return p;
+		/* Emulators take an address that they cannot map for a hint. */
+		if (p != MAP_FAILED)
+			munmap(p, size);
 	}
 	return MAP_FAILED;
 }
@@ -117,6 +120,7 @@ int code_seal(struct code *code)
 {
 	int err = 0;
 
+	__builtin___clear_cache(code->exec, (char *)code->exec + code->size);
 	if (code->write != code->exec)
 		munmap(code->write, code->size);
 	else if (mprotect(code->exec, code->size, PROT_READ | PROT_EXEC))
@@ -153,7 +157,7 @@ static int seal(struct code *code, char *error, size_t error_len)
 
 	if (err)
 		snprintf(error, error_len,
-			 "this process may not make memory executable (%s): use engine luajit, which interprets then",
+			 "this process may not make memory executable (%s): " ARCH_WITHOUT_CODE,
 			 strerrordesc_np(-err));
 	return err;
 }

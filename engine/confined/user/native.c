@@ -4,8 +4,33 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "user/arch/arch.h"
 #include "../vm.h"
 #include "memory.h"
+
+static bool has_atomics(const struct checked *checked)
+{
+	u32 i;
+
+	for (i = 0; i < checked->image->ninsns; i++)
+		if (!(checked->marks[i] & MARK_SECOND) &&
+		    INSN_CLASS(checked->insns[i].code) == INSN_STX &&
+		    INSN_MODE(checked->insns[i].code) == INSN_ATOMIC)
+			return true;
+	return false;
+}
+
+static int make(struct code *code, struct jit *jit, char *error)
+{
+	if (!arch_has_atomics() && has_atomics(jit->checked)) {
+		snprintf(error, RUN_ERROR_LEN,
+			 "this processor lacks atomic instructions (LSE): compile the image without atomic operations");
+		return -EOPNOTSUPP;
+	}
+	if (getrandom(&jit->key, sizeof(jit->key), GRND_NONBLOCK) != sizeof(jit->key))
+		jit->key = 0;
+	return code_make(code, jit, error, RUN_ERROR_LEN);
+}
 
 static int generate(struct code *code, const struct engine_image *image, char *error)
 {
@@ -18,9 +43,7 @@ static int generate(struct code *code, const struct engine_image *image, char *e
 
 	if (err)
 		return err;
-	if (getrandom(&jit.key, sizeof(jit.key), GRND_NONBLOCK) != sizeof(jit.key))
-		jit.key = 0;
-	err = code_make(code, &jit, error, RUN_ERROR_LEN);
+	err = make(code, &jit, error);
 	image_release(&checked);
 	return err;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implements ../vm.h for processes: arenas and stacks in the process's memory. Code is in native.c,
- * or interpreted.c.
+ * Implements ../vm.h for processes: arenas and stacks in the process's memory. Code is in native.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #ifndef LIB_ARCH_ARM64_H
 #define LIB_ARCH_ARM64_H
 
+#include <stdbool.h>
 #include <sys/auxv.h>
 
 #include "../../../arch/arm64/syscalls_nr.h"
@@ -49,6 +50,15 @@ static inline long arch_call(long nr, const long *args)
 
 /* The processor may reorder loads with loads, and stores with stores. */
 #define ARCH_KEEPS_ORDER	0
+
+/* What to do where generated code may not run: there is no other engine. */
+#define ARCH_WITHOUT_CODE	"allow that for scripts, or make plain calls"
+
+/* Has the processor the atomic instructions that generated code uses (LSE, Armv8.1)? */
+static inline bool arch_has_atomics(void)
+{
+	return getauxval(AT_HWCAP) & HWCAP_ATOMICS;
+}
 
 /* Chosen when the kernel is built. */
 static inline unsigned long arch_page_size(void)

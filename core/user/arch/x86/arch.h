@@ -3,6 +3,8 @@
 #ifndef LIB_ARCH_X86_H
 #define LIB_ARCH_X86_H
 
+#include <stdbool.h>
+
 /* Returns the result, or -errno; does not touch errno. */
 static inline long sys_call6(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -34,6 +36,15 @@ static inline long sys_call3(long nr, long a, long b, long c)
 static inline long arch_call(long nr, const long *args)
 {
 	return sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+}
+
+/* What to do where generated code may not run. */
+#define ARCH_WITHOUT_CODE	"use engine luajit, which interprets then"
+
+/* Has the processor the atomic instructions that generated code uses? */
+static inline bool arch_has_atomics(void)
+{
+	return true;
 }
 
 /* Loads are not reordered with loads, nor stores with stores. */

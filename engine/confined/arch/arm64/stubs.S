@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Calls between C and generated code, whose registers are in registers.h; for processes.
+ *
+ * Generated code has a stack of its own, addressed by x28, for return addresses and saved registers;
+ * sp does not change in it. confined_enter() makes both on the thread's stack.
+ */
+#include "../../machine.h"
+
+/* What leaf functions may use of the stack below machine.native: see validate_image.c. */
+#define LEAVES	512
+
+	.section .note.GNU-stack, "", %progbits
+	.text
+
+.macro START name
+	.globl \name
+	.hidden \name
+	.type \name, %function
+	.balign 4
+\name:	hint #34	/* bti c */
+.endm
+
+/* Reached by direct calls and jumps only. */
+.macro STUB name
+	.globl \name
+	.hidden \name
+	.type \name, %function
+	.balign 4
+\name:
+.endm
+
+.macro STUB_END name
+	.size \name, . - \name
+.endm
+
+/*
+ * long confined_enter(void *machine)
+ *
+ * Calls function 0 of the image.  Returns 0.
+ */
+START confined_enter
+	stp x29, x30, [sp, #-160]!
+	mov x29, sp
+	stp x19, x20, [sp, #16]
+	stp x21, x22, [sp, #32]
+	stp x23, x24, [sp, #48]
+	stp x25, x26, [sp, #64]
+	stp x27, x28, [sp, #80]
+	stp d8, d9, [sp, #96]
+	stp d10, d11, [sp, #112]
+	stp d12, d13, [sp, #128]
+	stp d14, d15, [sp, #144]
+	mov x25, x0
+	mov x28, sp
+	str x28, [x25, #MACHINE_AT_HOME]
+	ldr x9, [x25, #MACHINE_AT_NATIVE_SIZE]
+	sub x9, x28, x9
+	str x9, [x25, #MACHINE_AT_NATIVE]
+	sub x9, x9, #LEAVES
+	and sp, x9, #-16
+	ldr x26, [x25, #MACHINE_AT_FUEL]
+	ldr x24, [x25, #MACHINE_AT_BASE]
+	ldr w23, [x25, #MACHINE_AT_FRAME]
+	ldr x16, [x25, #MACHINE_AT_ENTRY]
+	ldp x0, x1, [x25, #MACHINE_AT_ARGS]
+	ldp x2, x3, [x25, #MACHINE_AT_ARGS + 16]
+	ldr x4, [x25, #MACHINE_AT_ARGS + 32]
+	mov x6, xzr
+	mov x19, xzr
+	mov x20, xzr
+	mov x21, xzr
+	mov x22, xzr
+	blr x16
+	str x6, [x25, #MACHINE_AT_VALUE]
+	str x26, [x25, #MACHINE_AT_FUEL]
+.Lhome:
+	ldr x9, [x25, #MACHINE_AT_HOME]
+	mov sp, x9
+	ldp d14, d15, [sp, #144]
+	ldp d12, d13, [sp, #128]
+	ldp d10, d11, [sp, #112]
+	ldp d8, d9, [sp, #96]
+	ldp x27, x28, [sp, #80]
+	ldp x25, x26, [sp, #64]
+	ldp x23, x24, [sp, #48]
+	ldp x21, x22, [sp, #32]
+	ldp x19, x20, [sp, #16]
+	ldp x29, x30, [sp], #160
+	mov x0, xzr
+	ret
+STUB_END confined_enter
+
+/* void confined_stop(struct machine *machine): ends the run, from any depth, for C. */
+START confined_stop
+	mov x25, x0
+	mov w9, #MACHINE_STOP
+	str w9, [x25, #MACHINE_AT_END]
+	b .Lhome
+STUB_END confined_stop
+
+/*
+ * Generated code jumps to or calls these stubs with the instruction's number in w17.  They do not
+ * return.
+ */
+STUB confined_fault_function
+	mov w9, #MACHINE_FUNCTION
+.Lfault:
+	str w9, [x25, #MACHINE_AT_END]
+	str w17, [x25, #MACHINE_AT_PC]
+	str x26, [x25, #MACHINE_AT_FUEL]
+	b .Lhome
+STUB_END confined_fault_function
+
+/*
+ * x16: a number outside of the image's table; w17: the instruction's number.  Preserves all
+ * registers except x9.
+ */
+STUB confined_beyond
+	ldr x9, [x25, #MACHINE_AT_BEYOND]
+	br x9
+STUB_END confined_beyond
+
+/* x16: the address */
+STUB confined_fault_access
+	str x16, [x25, #MACHINE_AT_VALUE]
+	mov w9, #MACHINE_ACCESS
+	b .Lfault
+STUB_END confined_fault_access
+
+STUB confined_abort
+	str x0, [x25, #MACHINE_AT_VALUE]
+	mov w9, #MACHINE_ABORT
+	b .Lfault
+STUB_END confined_abort
+
+/* r1: the thrown value.  Pops what IMAGE_CALL_TRY has pushed. */
+STUB confined_throw
+.Lthrow:
+	ldr x16, [x25, #MACHINE_AT_TRY]
+	cbz x16, 1f
+	mov x28, x16
+	mov x6, x0
+	ldr x16, [x28], #8
+	str x16, [x25, #MACHINE_AT_TRY]
+	ldr x22, [x28], #8
+	ldr x21, [x28], #8
+	ldr x20, [x28], #8
+	ldr x19, [x28], #8
+	ldr x23, [x28], #8
+	ldr x30, [x28], #8
+	ret
+1:	str x0, [x25, #MACHINE_AT_VALUE]
+	mov w9, #MACHINE_THROW
+	b .Lfault
+STUB_END confined_throw
+
+/* Calls @function(x25, @second), preserving all of the program's registers except scratch ones. */
+.macro TO_C_KEEPING function second
+	str w17, [x25, #MACHINE_AT_PC]
+	str x26, [x25, #MACHINE_AT_FUEL]
+	stp x0, x1, [sp, #-64]!
+	stp x2, x3, [sp, #16]
+	stp x4, x6, [sp, #32]
+	str x30, [sp, #48]
+	mov x0, x25
+	.ifnb \second
+	mov w1, \second
+	.endif
+	bl \function
+	ldr x30, [sp, #48]
+	ldp x4, x6, [sp, #32]
+	ldp x2, x3, [sp, #16]
+	ldp x0, x1, [sp], #64
+	ldr x26, [x25, #MACHINE_AT_FUEL]
+	ldr w16, [x25, #MACHINE_AT_END]
+.endm
+
+/*
+ * Fuel has run out. w17: the instruction's number.  Preserves all registers except scratch ones.
+ * If nothing needs attention, no C code is called.
+ */
+STUB confined_poll
+	ldr x16, [x25, #MACHINE_AT_FLAGS]
+	ldr x9, [x25, #MACHINE_AT_RARE]
+	ldr x16, [x16]
+	tst x16, x9
+	b.ne 1f
+	ldr x16, [x25, #MACHINE_AT_CLOCK]
+	ldr x9, [x25, #MACHINE_AT_SEEN]
+	ldr x16, [x16]
+	cmp x16, x9
+	b.ne 1f
+	mov x26, #MACHINE_FUEL
+	ret
+1:	TO_C_KEEPING machine_poll
+	cbnz w16, 2f
+	ret
+2:	cmp w16, #MACHINE_CATCH
+	b.ne .Lhome
+	str wzr, [x25, #MACHINE_AT_END]
+	mov x0, #-1		/* IMAGE_STOPPED */
+	b .Lthrow
+STUB_END confined_poll
+
+/*
+ * No room for the frame at w23, or for a return address. w17: the instruction's number. Preserves
+ * all registers except scratch ones, and x24: the arena may have a new address. Returns only if
+ * there is room for return addresses, even if the frame still does not fit.
+ */
+STUB confined_fault_stack
+	ldr x16, [x25, #MACHINE_AT_NATIVE]
+	cmp x28, x16
+	b.hs 1f
+	mov w9, #MACHINE_STACK
+	b .Lfault
+1:	TO_C_KEEPING machine_stack, w23
+	ldr x24, [x25, #MACHINE_AT_BASE]
+	cbnz w16, .Lhome
+	ret
+STUB_END confined_fault_stack
+
+/* For kernels that need them. */
+STUB confined_return
+STUB confined_barrier
+	ret
+STUB_END confined_barrier
+
+/* w16: insn.imm; w17: the instruction's number. Returns only r0; x24 may change as above. */
+STUB confined_thunk
+	str w17, [x25, #MACHINE_AT_PC]
+	str x26, [x25, #MACHINE_AT_FUEL]
+	stp x0, x1, [sp, #-64]!
+	stp x2, x3, [sp, #16]
+	stp x4, x6, [sp, #32]
+	str x30, [sp, #48]
+	mov x0, sp
+	mov x1, x25
+	mov w2, w16
+	bl machine_call
+	mov x6, x0
+	ldr x30, [sp, #48]
+	add sp, sp, #64
+	ldr x24, [x25, #MACHINE_AT_BASE]
+	ldr x26, [x25, #MACHINE_AT_FUEL]
+	ldr w16, [x25, #MACHINE_AT_END]
+	cbnz w16, .Lhome
+	mov x0, xzr
+	mov x1, xzr
+	mov x2, xzr
+	mov x3, xzr
+	mov x4, xzr
+	ret
+STUB_END confined_thunk
