@@ -215,11 +215,13 @@ test-newcomer: dist
 	tools/deps deploy
 	tests/newcomer.py --release $(BUILD)/syscript-$(LIB_VERSION).tar.xz $(NEWCOMER_ARGS)
 
-# The library and the command for arm64, emulated by qemu-user.
+# The library and the command for arm64, its code generator and its verifier, emulated by qemu-user.
+ARM64_REMOTE := build/arm64/tests/confined/remote
 .PHONY: test-arm64
 test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
-	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 cli
-	$(PYTEST) tests/arm64 $(PYTEST_ARGS)
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 cli $(ARM64_REMOTE)
+	CONFINED_REMOTE="qemu-aarch64 $(ARM64_REMOTE)" $(PYTEST) tests/arm64 \
+		$(addprefix tests/unit/test_confined_,run.py fuel.py extends.py) $(PYTEST_ARGS)
 
 # Seconds during which filters, threads and descriptors change under running scripts.
 STORM_TIME ?= 300

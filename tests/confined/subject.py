@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from confined.remote import Remote
 from library import Library
 
 KERNEL = "SYSCRIPT_GUEST" in os.environ
+REMOTE = os.environ.get("CONFINED_REMOTE")  # the command of remote.py
 BUILT = Path(__file__).resolve().parents[2] / "build" / "tests" / "confined" / "subject.so"
 LIBRARY = Path(os.environ.get("CONFINED_SUBJECT", BUILT))
 DONE, STACK, FUNCTION, THROW, ACCESS, ABORT, STOP = range(7)
@@ -112,14 +114,85 @@ def library() -> ctypes.CDLL:
     so.subject_code.restype = ctypes.POINTER(Code)
     so.subject_code.argtypes = [ctypes.c_void_p]
     so.subject_verify.argtypes = [
-        *(ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(Label), ctypes.c_uint32),
+        *(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint32),
         *(ctypes.c_char_p, ctypes.c_size_t),
     ]
     so.subject_text.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
     return so
 
 
-SO = library() if LIBRARY.exists() else None
+class Local:
+    """The functions of subject.c, in this process."""
+
+    def __init__(self) -> None:
+        self.so = library()
+
+    def load(self, image: bytes, base: int, place: int, key: int, thunks: int) -> tuple[int, str]:
+        """The handle, or 0 and the reason."""
+        error = ctypes.create_string_buffer(256)
+        handle = self.so.subject_load(
+            image, len(image), base, place, key, thunks, error, len(error)
+        )
+        return handle or 0, error.value.decode()
+
+    def free(self, handle: int) -> None:
+        self.so.subject_free(handle)
+
+    def arena(self, handle: int, size: int) -> tuple[int, ctypes.Array[ctypes.c_char]]:
+        address = self.so.subject_arena(handle)
+        return address, (ctypes.c_char * size).from_address(address)
+
+    def read(self, address: int, size: int) -> bytes:
+        return ctypes.string_at(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        ctypes.memmove(address, data, len(data))
+
+    def code(self, handle: int) -> tuple[int, bytes]:
+        """Its address, and its bytes."""
+        code = self.so.subject_code(handle).contents
+        return code.exec, ctypes.string_at(code.exec, code.size)
+
+    def run(self, handle: int, how: int, args: Sequence[int], polls: int) -> Run:
+        return self.so.subject_run(handle, how, (ctypes.c_uint64 * 5)(*args), polls).contents
+
+    def calls(self, handle: int, next_result: int) -> list[Call]:
+        n = ctypes.c_uint32()
+        calls = self.so.subject_calls(handle, n, next_result)
+        return calls[: min(n.value, CALLS_MAX)]
+
+    def charges(self, handle: int, n: int) -> list[int]:
+        return self.so.subject_charges(handle)[:n]
+
+    def polls(self, handle: int) -> int:
+        return self.so.subject_polls(handle)
+
+    def watch(self, handle: int, offset: int) -> None:
+        self.so.subject_watch(handle, offset)
+
+    def verify(self, handle: int, code: bytes, labels: bytes, n: int) -> tuple[int, str]:
+        error = ctypes.create_string_buffer(256)
+        result = self.so.subject_verify(handle, code, labels, n, error, len(error))
+        return result, error.value.decode()
+
+    def text(self, handle: int) -> str:
+        text = ctypes.create_string_buffer(256)
+        self.so.subject_text(handle, text, len(text))
+        return text.value.decode()
+
+    def stub(self, n: int) -> int:
+        """The address of a stub, in the order of subject_stub()."""
+        return self.so.subject_stub(n) or 0
+
+
+def subject_library() -> Local | Remote | None:
+    """None before it is built."""
+    if REMOTE:
+        return Remote(REMOTE, Run, Call)
+    return Local() if LIBRARY.exists() else None
+
+
+SO = subject_library()
 
 
 class Machine:
@@ -137,77 +210,63 @@ class Machine:
 
         @place: address of the arena, 0 for anywhere.
         """
-        error = ctypes.create_string_buffer(256)
         self.base = base
-        self.handle = SO.subject_load(
-            image, len(image), base and base.handle, place, key, thunks, error, len(error)
-        )
+        self.handle, error = SO.load(image, base.handle if base else 0, place, key, thunks)
         if not self.handle:
-            raise RefusedError(error.value.decode())
+            raise RefusedError(error)
         self.size = 1 << int.from_bytes(image[20:22], "little")
-        address = SO.subject_arena(self.handle)
-        self.address = address
-        self.arena = (ctypes.c_char * self.size).from_address(address)
+        self.address, self.arena = SO.arena(self.handle, self.size)
 
     def __enter__(self) -> Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        SO.subject_free(self.handle)
+        SO.free(self.handle)
 
     def write(self, offset: int, values: Sequence[int], size: int = 8) -> None:
         data = b"".join((v % (1 << 8 * size)).to_bytes(size, "little") for v in values)
-        ctypes.memmove(self.address + offset, data, len(data))
+        SO.write(self.address + offset, data)
 
     def read(self, offset: int, n: int = 1, size: int = 8) -> list[int]:
-        data = ctypes.string_at(self.address + offset, n * size)
+        data = SO.read(self.address + offset, n * size)
         return [int.from_bytes(data[i * size : i * size + size], "little") for i in range(n)]
 
     def code(self) -> tuple[int, bytes]:
         """The address of the machine code, and the code."""
-        code = SO.subject_code(self.handle).contents
-        return code.exec, ctypes.string_at(code.exec, code.size)
+        return SO.code(self.handle)
 
     def charges(self, n: int) -> list[int]:
         """checked.charges of engine/confined/validate_image.h."""
-        return SO.subject_charges(self.handle)[:n]
+        return SO.charges(self.handle, n)
 
     def watch(self, offset: int) -> None:
         """Polls the clock only if the word at @offset in the arena is odd."""
-        SO.subject_watch(self.handle, offset)
+        SO.watch(self.handle, offset)
 
     def looks(self, *args: int, how: str = "machine code", limit: int = 1 << 20) -> int:
         """How often a run polls the clock."""
         result = self.run(*args, how=how, polls=limit)
         assert result.end == DONE, result
-        return limit - SO.subject_polls(self.handle)
+        return limit - SO.polls(self.handle)
 
     def verify(self, code: bytes, labels: Sequence[Label] = ()) -> str:
         """The verifier's reason to refuse @code in place of the machine code, or ""."""
-        error = ctypes.create_string_buffer(256)
-        more = (Label * len(labels))(*labels)
-        result = SO.subject_verify(self.handle, code, more, len(more), error, len(error))
+        more = b"".join(bytes(label) for label in labels)
+        result, error = SO.verify(self.handle, code, more, len(labels))
         assert result in (0, -errno.EINVAL, -errno.EAGAIN), os.strerror(-result)
-        return error.value.decode() if result else ""
+        return error if result else ""
 
     def run(
         self, *args: int, how: str = "machine code", polls: int = 100, result: int = 0
     ) -> Result:
         """System calls return @result; the run stops at its (@polls + 1)th poll of the clock."""
-        values = (ctypes.c_uint64 * 5)(*(a & MASK for a in args))
-        n = ctypes.c_uint32()
-        SO.subject_calls(self.handle, n, result & MASK)
-        run = SO.subject_run(self.handle, WAYS[how], values, polls).contents
-        calls = SO.subject_calls(self.handle, n, 0)
-        text = ctypes.create_string_buffer(256)
-        if run.end != DONE:
-            SO.subject_text(self.handle, text, len(text))
-        return Result(
-            run.end,
-            run.value,
-            text.value.decode(),
-            [(calls[i].what, tuple(calls[i].args)) for i in range(min(n.value, CALLS_MAX))],
-        )
+        values = [a & MASK for a in (*args, *(0,) * (5 - len(args)))]
+        SO.calls(self.handle, result & MASK)
+        run = SO.run(self.handle, WAYS[how], values, polls)
+        end, value = run.end, run.value
+        text = SO.text(self.handle) if end != DONE else ""
+        calls = [(call.what, tuple(call.args)) for call in SO.calls(self.handle, 0)]
+        return Result(end, value, text, calls)
 
 
 def run_in_kernel(image: bytes, machine: Machine, args: tuple[int, ...]) -> Result:

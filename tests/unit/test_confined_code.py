@@ -246,7 +246,7 @@ def read_image(image: bytes, key: int, thunks: int, tmp: Path) -> None:
     with Machine(image, key, thunks) as machine:
         address, code = machine.code()
         names = (*STUBS, "barrier", *7 * ("system_call",))
-        stubs = {SO.subject_stub(n): name for n, name in enumerate(names)}
+        stubs = {SO.stub(n): name for n, name in enumerate(names)}
         lines = disassemble(address, code, tmp)
         assert sum(line.length for line in lines) == len(code)
         Reader(lines, machine.size, stubs).read()

@@ -24,6 +24,7 @@ from confined.subject import (
     ABORT,
     DONE,
     FUNCTION,
+    REMOTE,
     SO,
     STACK,
     STOP,
@@ -255,7 +256,7 @@ def planting(leaf: bool = False) -> Iterator[Callable[[str], str]]:
         start, base = below.code()
         at = code.index(bytes.fromhex(MOVE) * 100)
         dispatch = address + code.index(bytes.fromhex("4d 8d 52"))
-        targets = {name: SO.subject_stub(n) for n, name in enumerate(STUBS)} | {
+        targets = {name: SO.stub(n) for n, name in enumerate(STUBS)} | {
             "numbers": address,
             "dispatch": dispatch,
             "base": start,
@@ -307,6 +308,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.skipif(bool(REMOTE), reason="reads code for x86-64")
 def test_planted() -> None:
     with planting() as plant:
         assert [plant(text) for text in ACCEPTED] == [""] * len(ACCEPTED)
@@ -314,6 +316,7 @@ def test_planted() -> None:
         assert not wrong
 
 
+@pytest.mark.skipif(bool(REMOTE), reason="reads code for x86-64")
 def test_a_call_of_the_base_wants_room() -> None:
     with planting(leaf=True) as plant:
         assert "call without a stack check" in plant("e8 @base_function" + PAYS)
@@ -326,12 +329,13 @@ def test_no_landing_at_the_beginning() -> None:
         assert machine.verify(bytes.fromhex("f3 0f 1e fa 90 90 90") + code[7:])
 
 
+@pytest.mark.skipif(bool(REMOTE), reason="reads code for x86-64")
 def test_dispatchers_lead_around_nowhere() -> None:
     """Code that looks up numbers pays nothing, so it must contain no cycle."""
     with Machine(BASE) as below, Machine(extension(i.EXIT), base=below) as machine:
         address, code = machine.code()
         start, base = below.code()
-        fault = SO.subject_stub(STUBS.index("fault_function"))
+        fault = SO.stub(STUBS.index("fault_function"))
         at = next(
             n
             for n in range(len(code) - 5)
@@ -339,7 +343,7 @@ def test_dispatchers_lead_around_nowhere() -> None:
             and address + n + 5 + struct.unpack_from("<i", code, n + 1)[0] == fault
         )
         to_base = start + base.index(bytes.fromhex("4d 8d 52"))
-        for target in (to_base, SO.subject_stub(STUBS.index("beyond")), address):
+        for target in (to_base, SO.stub(STUBS.index("beyond")), address):
             changed = bytearray(code)
             struct.pack_into("<i", changed, at + 1, target - address - at - 5)
             assert machine.verify(bytes(changed)), hex(target)
@@ -367,6 +371,7 @@ def arena(size: int = 0x10000) -> dict[str, int]:
     return {"shared": address, "shared_len": size}
 
 
+@pytest.mark.skipif(bool(REMOTE), reason="the library of this process")
 def test_a_base_stays_for_a_run_that_goes_on_after_fork() -> None:
     """In a process: a signal handler forks while an extension runs, which then calls its base."""
     child = os.fork()

@@ -77,10 +77,10 @@ def planting() -> Iterator[Callable[[str], str]]:
         address, code = machine.code()
         at = code.index(bytes.fromhex(MOVE) * 100)
 
-        targets = {name: SO.subject_stub(n) for n, name in enumerate(STUBS)} | {
-            "barrier": SO.subject_stub(8),
-            "thunk_3": SO.subject_stub(9 + 3),
-            "thunk_6": SO.subject_stub(9 + 6),
+        targets = {name: SO.stub(n) for n, name in enumerate(STUBS)} | {
+            "barrier": SO.stub(8),
+            "thunk_3": SO.stub(9 + 3),
+            "thunk_6": SO.stub(9 + 6),
             "leaf": address + code.rindex(bytes.fromhex("49 81 69 00")),
             "self": address + code.index(bytes.fromhex("49 81 69 00")),
             "middle": address + at + 1,
@@ -432,7 +432,7 @@ def for_another_base() -> str:
     """Why code that extends an image of another arena size is refused."""
     entry, extension = i.Image([i.EXIT], table=[0]), i.Image([i.EXIT], table=[1], flags=i.EXTENDS)
     with Machine(entry.pack()) as below:
-        SO.subject_code(below.handle).contents.base.arena_shift += 1
+        SO.so.subject_code(below.handle).contents.base.arena_shift += 1
         try:
             with Machine(extension.pack(), base=below):
                 return ""
@@ -472,7 +472,7 @@ def test_calls_want_room() -> None:
 
 def reader_accepts(machine: Machine, code: bytes, tmp: Path) -> bool:
     names = (*STUBS, "barrier", *7 * ("system_call",))
-    stubs = {SO.subject_stub(n): name for n, name in enumerate(names)}
+    stubs = {SO.stub(n): name for n, name in enumerate(names)}
     try:
         Reader(disassemble(machine.code()[0], code, tmp), machine.size, stubs).read()
     except AssertionError as wrong:
