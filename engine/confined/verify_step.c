@@ -65,11 +65,9 @@ static bool loses_link(const struct verify_state *s, const struct verify_insn *i
 {
 	int depth = s->depth;
 
-	switch (in->kind) {
-	case V_CALL: case V_CHARGE: case V_ROOM: case V_UNLESS: case V_THUNK:
-		return depth < V_LINKED;
-	}
-	return false;
+	return depth < V_LINKED && (in->kind == V_CALL || in->kind == V_CHARGE ||
+				    in->kind == V_ROOM || in->kind == V_UNLESS ||
+				    in->kind == V_THUNK);
 }
 
 static const char *step_stack(struct verify_state *s, const struct verify_insn *in)

@@ -102,7 +102,7 @@ BREAKS = [
     ("\tload_machine(g, spare, MACHINE_AT_USER);", "\tload_machine(g, spare, MACHINE_AT_STACK);"),
     ("regs[] = { X6, X0", "regs[] = { X5, X0"),
     ("regs[] = { X6, X0, X1", "regs[] = { X6, X0, X18"),
-    ("sum->shift << 10 | base << 5 | to", "sum->shift << 10 | BASE << 5 | to"),
+    ("sum->shift << 10 |\n\t\t  base << 5", "sum->shift << 10 |\n\t\t  BASE << 5"),
     # The shared half
     ("\tforget_scratch(g);\n\tjit_emit_charge(g, fuel);", "\tjit_emit_charge(g, fuel);"),
     ("\t\t\tforget(g);\n\t\t\tjit_label(g, state_at", "\t\t\tjit_label(g, state_at"),
@@ -135,7 +135,7 @@ WRONG = [
         "\t\tbitfield(g, false, 0x53, dst, dst, 0, 15);",
         "\t\tbitfield(g, false, 0x53, dst, dst, 0, 14);",
     ),
-    ("insn->imm == 64 ? 0xdac00c00 : insn->imm == 32 ?", "insn->imm == 64 ? 0xdac00c00 : 0 ?"),
+    ("insn->imm == 32 ? 0x5ac00800 : 0x5ac00400", "0x5ac00400"),
     ("op == INSN_ADD ? insn->imm : -(s64)insn->imm", "insn->imm"),
     (
         "return bitfield(g, wide, 0x13, dst, src, 0, insn->off - 1);",

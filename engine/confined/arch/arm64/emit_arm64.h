@@ -60,7 +60,8 @@ static inline void mov_wide(struct gen *g, bool wide, u32 op, u8 to, u16 imm, u8
 /* Loads and stores: size of 1 << log bytes, sign-extended to 64 bits if @opc is 2. */
 static inline void mem_imm(struct gen *g, u8 log, u8 opc, u8 reg, u8 base, u32 offset)
 {
-	emit32(g, (u32)log << 30 | 0x39000000 | opc << 22 | (offset >> log) << 10 | base << 5 | reg);
+	emit32(g, (u32)log << 30 | 0x39000000 | opc << 22 | (offset >> log) << 10 | base << 5 |
+		  reg);
 }
 
 /* [base, windex, uxtw] */
@@ -72,7 +73,8 @@ static inline void mem_index(struct gen *g, u8 log, u8 opc, u8 reg, u8 base, u8 
 /* [base, #simm9] */
 static inline void mem_unscaled(struct gen *g, u8 log, u8 opc, u8 reg, u8 base, s32 offset)
 {
-	emit32(g, (u32)log << 30 | 0x38000000 | opc << 22 | (offset & 0x1ff) << 12 | base << 5 | reg);
+	emit32(g, (u32)log << 30 | 0x38000000 | opc << 22 | (offset & 0x1ff) << 12 | base << 5 |
+		  reg);
 }
 
 #endif /* CONFINED_EMIT_ARM64_H */

@@ -453,8 +453,8 @@ static void gen_swap(struct gen *g, u8 dst, const struct image_insn *insn)
 	bool swap = insn->code & INSN_X || INSN_CLASS(insn->code) == INSN_ALU64;
 
 	if (swap)
-		emit32(g, (insn->imm == 64 ? 0xdac00c00 : insn->imm == 32 ? 0x5ac00800 : 0x5ac00400) |
-			  dst << 5 | dst);
+		emit32(g, (insn->imm == 64 ? 0xdac00c00 :
+			   insn->imm == 32 ? 0x5ac00800 : 0x5ac00400) | dst << 5 | dst);
 	if (insn->imm == 16)
 		bitfield(g, false, 0x53, dst, dst, 0, 15);
 	else if (insn->imm == 32 && !swap)
@@ -514,7 +514,8 @@ void jit_emit_sum(struct gen *g, bool wide, const struct jit_sum *sum)
 
 	if (sum->index == NONE)
 		return add_constant(g, wide, to, base, sum->disp);
-	emit32(g, (wide ? SF : 0) | ADD | regs[sum->index] << 16 | sum->shift << 10 | base << 5 | to);
+	emit32(g, (wide ? SF : 0) | ADD | regs[sum->index] << 16 | sum->shift << 10 |
+		  base << 5 | to);
 }
 
 void jit_emit_rotation(struct gen *g, bool wide, u8 to, u8 from, u8 n)

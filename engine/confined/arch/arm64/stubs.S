@@ -2,8 +2,8 @@
 /*
  * Calls between C and generated code, whose registers are in registers.h; for processes.
  *
- * Generated code has a stack of its own, addressed by x28, for return addresses and saved registers;
- * sp does not change in it. confined_enter() makes both on the thread's stack.
+ * Generated code has a stack of its own, addressed by x28, for return addresses and saved
+ * registers; sp does not change in it. confined_enter() makes both on the thread's stack.
  */
 #include "../../machine.h"
 

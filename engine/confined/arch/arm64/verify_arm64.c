@@ -280,7 +280,7 @@ static bool decode_access(u32 w, struct verify_insn *in)
 #define RA	V_BIT(4)	/* 10 to 14 */
 #define NO_SP	V_BIT(5)	/* registers 31 would be the stack pointer */
 #define COMPARES	V_BIT(6)	/* except if 31 is written, and the result dropped */
-#define WIDTH_N	V_BIT(7)	/* bit 22 is set with 64 bits; and without, bits 15 and 21 are clear */
+#define WIDTH_N	V_BIT(7)	/* bit 22 is set with 64 bits; else bits 15 and 21 are clear */
 #define WIDTH_15	V_BIT(8)	/* bit 15 may be set with 64 bits only */
 #define WIDTH_22	V_BIT(9)	/* bit 22 likewise */
 
