@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- util.types, structures as strings, and views as arguments of system calls.
+-- struct_types: util.types, structures as strings, and views as arguments of system calls.
 local T = util.types
 
 local function fails(text, f, ...)
