@@ -161,7 +161,7 @@ OTHERS = [
         'return 1 ? NULL : "comparison',
     ),
     (CODE, 'return known ? NULL : "comparison', 'return known || 1 ? NULL : "comparison'),
-    (CODE, "c->in.reads & V_BIT(V_ADDRESS) && leads_to", "leads_to"),
+    (CODE, "address && leads_to", "leads_to"),
     (CODE, "c->in.imm <= 0 || ", ""),
     (CODE, " || !leads_to(c, c->in.to, confined_poll)", ""),
     (CODE, "c->s.credit = credit - c->in.len;", "c->s.credit = credit;"),
