@@ -47,8 +47,9 @@ SCRATCH = 1 << R10 | 1 << R11
 GUARD = 9 << 12
 NO_INDEX = 0xFF
 REFUSED = 0xFFFFFFFF  # of prove_masks()
-PLAIN, MASK, MOVE_FRAME, PUSH, POP, JUMP, BRANCH, CALL, RETURN = range(9)
-ENTRY, CHARGE, ROOM, UNLESS, THUNK, TRY = range(9, 15)
+# enum verify_kind; x86-64 has no use for the kinds of copied masks and of return addresses.
+PLAIN, MASK, MASK_COPY, MOVE_FRAME, PUSH, POP, LINK, UNLINK, JUMP, BRANCH, CALL, RETURN = range(12)
+ENTRY, CHARGE, ROOM, UNLESS, THUNK, TRY = range(12, 18)
 ANY, IMM, TO, TO8, BARRIER = range(0x100, 0x600, 0x100)
 # Offsets in struct machine
 FUEL, LIMIT, NATIVE, USER, TRY_SP, PC, RUN_AT = 0, 8, 16, 24, 40, 60, 128
