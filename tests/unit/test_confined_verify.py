@@ -523,6 +523,10 @@ def weaknesses() -> bool:
         wrong = any(not re.search(why, plant(code)) for code, why in WRONG.items())
         wrong = wrong or any(plant(code) for code in GOOD)
     wrong = wrong or accepted_tries() != [] or "without a stack check" not in call_without_room()
-    wrong = wrong or "past its end" not in past_its_end() or not for_another_base()
-    wrong = wrong or not label_behind() or "do not land" not in without_landing()
+    wrong = wrong or "runs past the end" not in past_its_end() or not for_another_base()
+    wrong = wrong or not label_behind() or "does not begin" not in without_landing()
     return wrong or "more code than fuel paid for" not in length_without_fuel()
+
+
+def test_the_verifier_as_it_is_shows_no_weakness() -> None:
+    assert not weaknesses()
