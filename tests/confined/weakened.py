@@ -254,12 +254,10 @@ class Bench:
         number, name, text = change
         directory = self.tmp / str(number)
         engine = directory / "engine" / "confined"
-        (engine / X86).parent.mkdir(parents=True)
-        for path in [ENGINE / X86, *ENGINE.glob("verify*"), *ENGINE.glob("*.h")]:
-            shutil.copy(path, engine / path.relative_to(ENGINE))
+        shutil.copytree(ENGINE, engine)
         (engine / name).write_text(text)
         objects = dict(self.whole)
-        objects[name] = self.compile(engine / name, directory / "changed.o", f"-I{ENGINE}")
+        objects[name] = self.compile(engine / name, directory / "changed.o")
         if tests_see(self.link(directory / "subject.so", objects.values())):
             return "tests"
         if name == CODE:
