@@ -14,6 +14,7 @@ Inside a guest the kernel's log is checked after every test.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import resource
@@ -45,6 +46,8 @@ IN_GUEST = "SYSCRIPT_GUEST" in os.environ
 # Nothing is installed; in a guest vm/inside has set it.
 os.environ.setdefault("SYSCRIPT_LUA_IMAGE", str(BUILD / "lua-runtime" / "lua.image"))
 BEFORE = pytest.StashKey[dict[int, str]]()
+OPEN = pytest.StashKey[set[int]]()
+FAILED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -142,11 +145,31 @@ def left_behind(item: pytest.Item) -> list[str]:
     return [text for number, text in scripts().items() if number not in item.stash[BEFORE]]
 
 
+def script_descriptors() -> set[int]:
+    """This process's descriptors of scripts in the kernel."""
+    found = set()
+    for link in Path("/proc/self/fd").iterdir():
+        # That of the directory itself is gone.
+        with contextlib.suppress(OSError):
+            if str(link.readlink()) == "anon_inode:[syscript]":
+                found.add(int(link.name))
+    return found
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Record which scripts exist before a test and its fixtures."""
     if IN_GUEST:
         item.stash[BEFORE] = scripts()
+        item.stash[OPEN] = script_descriptors()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    item.stash[FAILED] = call.when == "call" and call.excinfo is not None
     return (yield)
 
 
@@ -163,6 +186,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test that leaves scripts behind, not a later one that counts them."""
     result = yield
+    if IN_GUEST and item.stash[FAILED]:
+        # It did not come to closing them, and all tests that count scripts would fail, too.
+        for fd in script_descriptors() - item.stash[OPEN]:
+            os.close(fd)
     if IN_GUEST and left_behind(item):
         # A killed process may need a moment to end.
         time.sleep(2 * SLOWDOWN)
