@@ -1036,17 +1036,20 @@ free:
 
 static noinline void timed(void)
 {
-	u64 *p = kzalloc(24, GFP_KERNEL);
+	u64 *p = kzalloc(24, GFP_KERNEL), *q = kzalloc(24, GFP_KERNEL);
 
 	OPTIMIZER_HIDE_VAR(p);
+	OPTIMIZER_HIDE_VAR(q);
 	/* Another task meanwhile would end the measured lap. */
 	preempt_disable();
 	sink = READ_ONCE(p[0]);	/* delayed */
 	mdelay(2);
-	sink = READ_ONCE(p[0]);	/* slept */
+	/* A delay frees nothing, so a second access by p would have no check of its own. */
+	sink = READ_ONCE(q[0]);	/* slept */
 	preempt_enable();
 	msleep(20);
 	sink = READ_ONCE(p[0]);	/* returned */
+	kfree(q);
 	kfree(p);
 }
 
