@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,16 +51,40 @@ def mounted(tracer: str = "") -> Path:
 
 
 @contextlib.contextmanager
-def functions_traced(tracer: str, *functions: str, instance: Path = TRACEFS) -> Iterator[Path]:
+def functions_traced(tracer: str, *functions: str) -> Iterator[Path]:
     """Traces calls of @functions by @tracer; yields the file with the trace."""
-    (instance / "set_ftrace_filter").write_text("\n".join(functions))
+    place = mounted(tracer)
+    (place / "trace").write_text("")
+    (place / "set_ftrace_filter").write_text("\n".join(functions))
     # With an empty filter all functions would be traced.
-    assert functions[0] in (instance / "set_ftrace_filter").read_text()
+    assert functions[0] in (place / "set_ftrace_filter").read_text()
     with one_cpu():
-        (instance / "current_tracer").write_text(tracer)
+        (place / "current_tracer").write_text(tracer)
     try:
-        yield instance / "trace"
+        yield place / "trace"
     finally:
         with one_cpu():
-            (instance / "current_tracer").write_text("nop")
-        (instance / "set_ftrace_filter").write_text("")
+            (place / "current_tracer").write_text("nop")
+        (place / "set_ftrace_filter").write_text("")
+
+
+@contextlib.contextmanager
+def kprobes(*definitions: str) -> Iterator[Callable[[], None]]:
+    """Records the events of @definitions, lines of kprobe_events; yields what ends that."""
+    events = mounted() / "kprobe_events"
+    enable = TRACEFS / "events" / "kprobes" / "enable"
+    if not events.exists():
+        pytest.skip("this kernel has no events of kprobes")
+
+    def set_enabled(value: str) -> None:
+        with one_cpu():
+            enable.write_text(value)
+
+    events.write_text("\n".join(definitions) + "\n")
+    try:
+        (TRACEFS / "trace").write_text("")
+        set_enabled("1")
+        yield lambda: set_enabled("0")
+    finally:
+        set_enabled("0")
+        events.write_text("")

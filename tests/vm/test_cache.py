@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from library import Library
 from runner import TESTS, in_namespace
-from tracing import functions_traced, mounted
+from tracing import functions_traced
 
 SOURCE = b"function run() return 'kept' end"
 library = Library()
@@ -46,7 +46,6 @@ def register(source: bytes) -> None:
 @pytest.fixture
 def added() -> Iterator[Path]:
     """A trace of the sources added to the cache."""
-    mounted("function")
     with functions_traced("function", "cache_add") as trace:
         yield trace
 

@@ -32,7 +32,7 @@ from confined.kernel import Arena, lib, libc, register
 from confined.random_image import random_image
 from confined.subject import check_kernel
 from runner import COMMAND, HANG, SLOWDOWN, account, in_namespace
-from tracing import TRACEFS, mounted, one_cpu
+from tracing import TRACEFS, kprobes, one_cpu
 from unit.test_confined_run import (  # noqa: F401
     test_abort,
     test_calls_by_number,
@@ -650,11 +650,6 @@ GETPPID = 110
 @contextmanager
 def depths() -> Iterator[Callable[[], int]]:
     """The least stack depth of this task at each getppid(2)."""
-    mounted()
-    events, enable = TRACEFS / "kprobe_events", TRACEFS / "events" / "kprobes" / "enable"
-    if not events.exists():
-        pytest.skip("this kernel has no events of kprobes")
-    events.write_text("p:depth __x64_sys_getppid sp=%sp:x64")
 
     def seen() -> int:
         lines = [li for li in (TRACEFS / "trace").read_text().splitlines() if " depth: " in li]
@@ -663,15 +658,8 @@ def depths() -> Iterator[Callable[[], int]]:
         assert len(mine) == CALLS
         return min(STACK - int(li.split("sp=")[1], 16) % STACK for li in mine)
 
-    try:
-        with one_cpu():
-            enable.write_text("1")
-        (TRACEFS / "trace").write_text("")
+    with kprobes("p:depth __x64_sys_getppid sp=%sp:x64"):
         yield seen
-    finally:
-        with one_cpu():
-            enable.write_text("0")
-        events.write_text("")
 
 
 CALLS = 50

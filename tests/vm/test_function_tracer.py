@@ -7,12 +7,12 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from library import BUILD, Library
-from tracing import functions_traced, mounted, one_cpu
+from tracing import functions_traced, kprobes, mounted, one_cpu
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def tracefs() -> Path:
     return mounted("function_graph")
 
 
-def test_graph_of_killed_threads(tracefs: Path, as_user: Callable) -> None:
+def test_graph_of_killed_threads(as_user: Callable) -> None:
     """A filter's KILL_THREAD leaves functions without returning; their callers return."""
     functions = ["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"]
     with functions_traced("function_graph", *functions) as trace:
@@ -30,37 +30,15 @@ def test_graph_of_killed_threads(tracefs: Path, as_user: Callable) -> None:
     assert "ksys_lseek" in seen and "__seccomp_filter" in seen
 
 
-@pytest.fixture
-def kretprobes(tracefs: Path) -> Iterator[Callable[[list[str]], None]]:
-    """kretprobes(functions): their returns are events."""
-    events, enable = tracefs / "kprobe_events", tracefs / "events" / "kprobes" / "enable"
-
-    def probe(functions: list[str]) -> None:
-        if not events.exists():
-            pytest.skip("this kernel has no events of kprobes")
-        events.write_text("".join(f"r:{name}_returns {name}\n" for name in functions))
-        with one_cpu():
-            enable.write_text("1")
-
-    yield probe
-    if enable.exists():
-        with one_cpu():
-            enable.write_text("0")
-        events.write_text("")
-
-
 @pytest.mark.long
-def test_kretprobes_of_killed_threads(
-    tracefs: Path, kretprobes: Callable[[list[str]], None], as_user: Callable
-) -> None:
+def test_kretprobes_of_killed_threads(tracefs: Path, as_user: Callable) -> None:
     """The same for other users of return hooks: each function returns to its caller."""
-    outer, inner = ["ksys_lseek", "__x64_sys_lseek"], ["__seccomp_filter", "__secure_computing"]
-    kretprobes([*outer, *inner])
-    (tracefs / "trace").write_text("")
-    done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
-    assert done.returncode == 0, done.stdout
-    seen = (tracefs / "trace").read_text()
-    assert all(f"{name}_returns" in seen for name in (*outer, *inner))
+    functions = ["ksys_lseek", "__x64_sys_lseek", "__seccomp_filter", "__secure_computing"]
+    with kprobes(*(f"r:{name}_returns {name}" for name in functions)):
+        done = as_user([BUILD / "tests" / "vm" / "test_seccomp", "deaths"])
+        assert done.returncode == 0, done.stdout
+        seen = (tracefs / "trace").read_text()
+    assert all(f"{name}_returns" in seen for name in functions)
 
 
 # Loops until it is told to stop, or for ten seconds.

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from confined.accounts import FIRST_UID, Account, Channel, hold_code
 from confined.kernel import Arena, lib
 from test_confined_extends import FIRST, base_of, extend
-from tracing import functions_traced, mounted
+from tracing import functions_traced
 
 KEPT = 16  # of one account
 
@@ -35,7 +35,6 @@ class Verified:
 
 @pytest.fixture
 def verified() -> Iterator[Verified]:
-    (mounted("function") / "trace").write_text("")
     with functions_traced("function", "exec_alloc") as trace:
         yield Verified(trace)
     assert not list(lib.scripts())

@@ -23,7 +23,7 @@ from confined.kernel import ENGINE, Arena, lib
 from runner import SLOWDOWN, account
 from test_function_tracer import tracefs  # noqa: F401
 from test_programs import TESTS, in_own_namespace
-from tracing import one_cpu
+from tracing import kprobes
 
 ACCEPTS = p.image([p.verdict(1)])
 LOADS = 100
@@ -37,26 +37,14 @@ OURS = (12, 14, 21)
 def traced(tracefs: Path, event: str, *functions: str) -> Iterator[list[str]]:  # noqa: F811
     """A line for each call of these functions, with @event's arguments."""
     lines: list[str] = []
-    events, enable = tracefs / "kprobe_events", tracefs / "events" / "kprobes" / "enable"
-    if not events.exists():
-        pytest.skip("this kernel has no events of kprobes")
-    events.write_text("".join(f"p:{name}_called {name} {event}\n" for name in functions))
-    (tracefs / "trace").write_text("")
-    try:
-        with one_cpu():
-            enable.write_text("1")
+    with kprobes(*(f"p:{name}_called {name} {event}" for name in functions)) as stop:
         yield lines
-        with one_cpu():
-            enable.write_text("0")
+        stop()
         # For a test that fails: how many calls the kernel has seen, and has not recorded.
         print((tracefs / "kprobe_profile").read_text())
         for stats in sorted(tracefs.glob("per_cpu/*/stats")):
             print(stats.parent.name, stats.read_text().split("\n"))
         lines += [x for x in (tracefs / "trace").read_text().splitlines() if "_called: " in x]
-    finally:
-        with one_cpu():
-            enable.write_text("0")
-        events.write_text("")
 
 
 # -- Locks that all users share --------------------------------------------------------------
