@@ -5,6 +5,7 @@
  * Generated code has a stack of its own, addressed by x28, for return addresses and saved
  * registers; sp does not change in it. confined_enter() makes both on the thread's stack.
  */
+#include "../../../../core/user/arch/arm64/frame.S"
 #include "../../machine.h"
 
 /* What leaf functions may use of the stack below machine.native: see validate_image.c. */
@@ -12,14 +13,6 @@
 
 	.section .note.GNU-stack, "", %progbits
 	.text
-
-.macro START name
-	.globl \name
-	.hidden \name
-	.type \name, %function
-	.balign 4
-\name:	hint #34	/* bti c */
-.endm
 
 /* Reached by direct calls and jumps only. */
 .macro STUB name
@@ -40,17 +33,7 @@
  * Calls function 0 of the image.  Returns 0.
  */
 START confined_enter
-	stp x29, x30, [sp, #-160]!
-	mov x29, sp
-	stp x19, x20, [sp, #16]
-	stp x21, x22, [sp, #32]
-	stp x23, x24, [sp, #48]
-	stp x25, x26, [sp, #64]
-	stp x27, x28, [sp, #80]
-	stp d8, d9, [sp, #96]
-	stp d10, d11, [sp, #112]
-	stp d12, d13, [sp, #128]
-	stp d14, d15, [sp, #144]
+	SAVE_ALL
 	mov x25, x0
 	mov x28, sp
 	str x28, [x25, #MACHINE_AT_HOME]
@@ -77,16 +60,7 @@ START confined_enter
 .Lhome:
 	ldr x9, [x25, #MACHINE_AT_HOME]
 	mov sp, x9
-	ldp d14, d15, [sp, #144]
-	ldp d12, d13, [sp, #128]
-	ldp d10, d11, [sp, #112]
-	ldp d8, d9, [sp, #96]
-	ldp x27, x28, [sp, #80]
-	ldp x25, x26, [sp, #64]
-	ldp x23, x24, [sp, #48]
-	ldp x21, x22, [sp, #32]
-	ldp x19, x20, [sp, #16]
-	ldp x29, x30, [sp], #160
+	RESTORE_ALL
 	mov x0, xzr
 	ret
 STUB_END confined_enter
@@ -155,14 +129,22 @@ STUB confined_throw
 	b .Lfault
 STUB_END confined_throw
 
-/* Calls @function(x25, @second), preserving all of the program's registers except scratch ones. */
-.macro TO_C_KEEPING function second
+/*
+ * Before a call of C: stores what it may look at, and pushes the program's registers that it may
+ * change, of which the first five are machine_call()'s arguments, and x30.
+ */
+.macro LEAVE_CODE
 	str w17, [x25, #MACHINE_AT_PC]
 	str x26, [x25, #MACHINE_AT_FUEL]
 	stp x0, x1, [sp, #-64]!
 	stp x2, x3, [sp, #16]
 	stp x4, x6, [sp, #32]
 	str x30, [sp, #48]
+.endm
+
+/* Calls @function(x25, @second), preserving all of the program's registers except scratch ones. */
+.macro TO_C_KEEPING function second
+	LEAVE_CODE
 	mov x0, x25
 	.ifnb \second
 	mov w1, \second
@@ -228,12 +210,7 @@ STUB_END confined_barrier
 
 /* w16: insn.imm; w17: the instruction's number. Returns only r0; x24 may change as above. */
 STUB confined_thunk
-	str w17, [x25, #MACHINE_AT_PC]
-	str x26, [x25, #MACHINE_AT_FUEL]
-	stp x0, x1, [sp, #-64]!
-	stp x2, x3, [sp, #16]
-	stp x4, x6, [sp, #32]
-	str x30, [sp, #48]
+	LEAVE_CODE
 	mov x0, sp
 	mov x1, x25
 	mov w2, w16
