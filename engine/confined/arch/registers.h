@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * The purpose of each register in generated code, for the architecture that code is generated for:
- * the one that is built, or arm64 for tests of its generator and verifier on other machines.
- */
+/* The purpose of each register in generated code, for the architecture that is built. */
 #ifndef CONFINED_ARCH_REGISTERS_H
 #define CONFINED_ARCH_REGISTERS_H
 
-#if defined(__aarch64__) || defined(CONFINED_FOR_ARM64)
+#if defined(__aarch64__)
 #include "arm64/registers.h"
 #elif defined(__x86_64__)
 #include "x86/registers.h"
