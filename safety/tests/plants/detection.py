@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "vm"), str(HERE.parent)]
 
 import kernels  # noqa: E402
 from inside import RUNS, reports_in  # noqa: E402
-from plants_page import write_page  # noqa: E402
+from plants_page import write_pages  # noqa: E402
 from plants_table import function_at, plants  # noqa: E402
 
 COMPILE = "compile"
@@ -149,7 +149,7 @@ def main() -> int:
     found = merged(kept)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(json.dumps(found, indent=1) + "\n")
-    write_page(found, args.kernel)
+    write_pages(found, args.kernel, args.output.with_name(f"{args.output.stem}-each.md"))
     return 0
 
 

@@ -131,6 +131,7 @@ def cell(results: Results, plant: Plant, column: str) -> str:
 
 
 def each(results: Results) -> str:
+    """A row for each fault; "missed" is one that the tool's manual covers."""
     rows = [
         [
             f"`{plant.name}`",
@@ -155,18 +156,19 @@ def page(results: Results, kernel: str) -> str:
             claims=claims(results),
             beside=beside(results),
             kinds=kinds(results),
-            all=each(results),
         )
     )
 
 
-def write_page(results: Results, kernel: str) -> None:
+def write_pages(results: Results, kernel: str, each_file: Path) -> None:
+    """Write the page, and the table of all faults to `each_file`."""
     PAGE.write_text(page(results, kernel))
-    print(f"written to {PAGE}")
+    each_file.write_text(each(results) + "\n")
+    print(f"written to {PAGE} and {each_file}")
 
 
-def read_page(text: str) -> dict[str, dict[str, str]]:
-    """Parse the page: for each plant its kind, its fault, and each column's cell."""
+def read_each(text: str) -> dict[str, dict[str, str]]:
+    """Parse the table of all faults: for each its kind, what is wrong, and each column's cell."""
     header: list[str] = []
     rows = {}
     for line in text.splitlines():
