@@ -49,7 +49,7 @@ OTHERS = """
 # Examples, and files created at run time.
 MADE = """
     library_faces recff_util_name util_name
-    inner.json syscript.d.lua x.lua safety/tests/modules/NAME lib_*.c
+    syscript.d.lua x.lua safety/tests/modules/NAME lib_*.c
     bench/inner major.minor.patch findings/NAME.sh a/b.lua text/words.lua
 """
 
