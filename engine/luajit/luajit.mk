@@ -53,7 +53,9 @@ SHIM += string
 MCODE := $(OUT)/mcode_room.o
 endif
 
-# Indirect branches must land on an endbr64.
+# With IBT indirect branches must land on an endbr64.  LuaJIT's code must not branch indirectly
+# to functions of the kernel side: objtool sees no such use, and the kernel overwrites the
+# endbr64 of unused functions.  QEMU does not emulate IBT: test_branch_targets.py reads the code.
 ifneq ($(filter -fcf-protection=branch,$(CFLAGS)),)
 DEFINES += -DLJ_ABI_BRANCH_TRACK=1
 DASMFLAGS += -D BRANCH_TRACK

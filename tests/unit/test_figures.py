@@ -170,7 +170,7 @@ def test_rows_of_the_picture() -> None:
 
 
 # Pages that give reasons: a table of figures there would be a second copy.
-REASONS = ["confined", "frames", "inside", "memcached", "files", "batches"]
+REASONS = ["confined", "frames", "runs", "memcached", "files", "batches"]
 
 
 @pytest.mark.parametrize("name", REASONS)
