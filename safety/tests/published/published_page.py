@@ -52,6 +52,10 @@ def cell(one: Published, result: dict[str, Any]) -> str:
     return ", ".join(filter(None, [*counts, failed])) or "clean"
 
 
+def is_clean(one: Published, results: dict[str, Any]) -> bool:
+    return all(cell(one, results.get(tool, {})) == "clean" for tool in TOOLS)
+
+
 def row(one: Published, results: dict[str, Any]) -> str:
     does = (one.exercise.__doc__ or "").strip().rstrip(".")
     cells = [one.name, one.source, does, *(cell(one, results.get(tool, {})) for tool in TOOLS)]
@@ -97,6 +101,7 @@ def page(results: Results, kernel: str) -> str:
         for one in PUBLISHED
         if any("reports" in results[one.name].get(tool, {}) for tool in TOOLS if tool != "plain")
     }
+    clean = [one.name for one in PUBLISHED if is_clean(one, results[one.name])]
     text = (Path(__file__).parent / "page.template").read_text()
     return text.format(
         kernel=kernel,
@@ -106,7 +111,8 @@ def page(results: Results, kernel: str) -> str:
         false=kinds.count("false"),
         bugs=kinds.count("bug"),
         unjudged=kinds.count("?"),
-        rows="\n".join(row(one, results[one.name]) for one in PUBLISHED),
+        clean=", ".join(clean) or "none",
+        rows="\n".join(row(one, results[one.name]) for one in PUBLISHED if one.name not in clean),
         findings="\n".join(findings(results)) or "None.",
         failures="\n".join(failures(results)) or "None.",
         others="\n".join(f"- {name}: {why}" for name, why in NOT_EXERCISED.items()),
