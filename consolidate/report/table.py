@@ -148,17 +148,21 @@ def took(clock: Clock) -> str:
     return f" in {seconds(clock.recorded)}, {seconds(clock.untraced)} without the tracer"
 
 
-def left_out(report: Report, console: Console) -> None:
+def left_out(report: Report) -> Table:
     """Calls that are not part of any sequence; start-up calls in one line."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(justify="right", width=9)
+    made.add_column(overflow="fold")
     starts = {why: n for why, n in report.dropped.items() if why.startswith(START_UP)}
     if starts:
         kinds = ", ".join(
             f"{why.removeprefix(START_UP)} {n}" for why, n in Counter(starts).most_common()
         )
-        console.print(f"  {sum(starts.values()):>7}  when programs start: {kinds}", highlight=False)
+        made.add_row(str(sum(starts.values())), Text(f"when programs start: {kinds}"))
     others = Counter({why: n for why, n in report.dropped.items() if why not in starts})
     for why, count in others.most_common(DROPPED):
-        console.print(f"  {count:>7}  {why}", highlight=False)
+        made.add_row(str(count), Text(why))
+    return made
 
 
 def programs(report: Report) -> Table:
@@ -216,7 +220,7 @@ def show(report: Report, console: Console) -> None:
     console.print(extent(report), highlight=False)
     if report.dropped:
         console.print("Not considered:")
-        left_out(report, console)
+        console.print(left_out(report))
     if report.system:
         console.print(programs(report))
     if report.advice:

@@ -37,6 +37,11 @@ edge.lastChild.dispatchEvent(new PointerEvent("pointermove", at));
 const shown = getComputedStyle(tip).display, told = tip.textContent;
 edge.lastChild.dispatchEvent(new PointerEvent("pointerleave", at));
 document.getElementById(edge.dataset.of).click();
+const names = [...document.querySelectorAll("tr.candidate td:nth-child(2)")].map((one) => {
+	const text = document.createRange();
+	text.selectNodeContents(one);
+	return text;
+});
 const off = document.querySelectorAll("g.edge.off").length;
 const apart = nodes.every((one) => nodes.every((other) => one === other ||
 	Math.abs(one.x - other.x) > (one.width + other.width) / 2 || Math.abs(one.y - other.y) > 32));
@@ -45,6 +50,7 @@ document.body.dataset.seen = JSON.stringify({ before, zoomed, moved, shown, told
 	rows: document.querySelectorAll("tr.candidate").length,
 	scripts: document.querySelectorAll("details pre").length,
 	smallest: Math.min(...labels),
+	folded: names.filter((one) => one.getClientRects().length > 1).length,
 	inside: nodes.every((one) => Number.isFinite(one.x) && Number.isFinite(one.y)) });
 }"""
 
@@ -124,6 +130,7 @@ def test_page_draws_zooms_and_tells(page: Path) -> None:
     assert len(scripts) >= 3
     assert (seen["rows"], seen["scripts"]) == (len(data["candidates"]), len(scripts))
     assert seen["inside"] and seen["apart"]
+    assert not seen["folded"]
     # In pixels: no smaller than other text at the page's width.
     assert seen["smallest"] > 10
     # Zooming in keeps the place under the pointer; then scrolling left.

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -504,6 +506,19 @@ def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None
         assert f"saves {table.saves(prediction)}; {table.remarks(one, prediction, made)};" in text
     # A rate computed from a program of 50 ms means nothing.
     assert "an hour" not in text
+
+
+def test_reasons_are_indented_where_they_wrap(tmp_path: Path) -> None:
+    trace = Writer(1)
+    trace.read_file("/d/1")
+    made, _ = report.make([trace.write(tmp_path / "t")], None, 20, 0.02)
+    dropped = Counter({"a reason that is told in many words " * 3: 12})
+    made = dataclasses.replace(made, dropped=dropped)
+    out = io.StringIO()
+    table.show(made, Console(width=60, file=out))
+    first, *wrapped = [line for line in out.getvalue().splitlines() if "reason" in line]
+    assert first.startswith("       12  a reason") and wrapped
+    assert all(line.startswith(" " * 11) and line[11] != " " for line in wrapped)
 
 
 def test_every_candidate_has_a_verdict(tmp_path: Path) -> None:
