@@ -33,7 +33,7 @@ static __always_inline u32 hash_of(const struct table *table, const hsiphash_key
 	return hsiphash(table->key, table->key_size, key);
 }
 
-/* As precise as a tick: a division would take much of a lookup's time. */
+/* Precise to a tick: reading a finer clock would need a division, a large part of a lookup. */
 static u64 now_ms(void)
 {
 	return HZ <= MSEC_PER_SEC && !(MSEC_PER_SEC % HZ) ?

@@ -178,7 +178,7 @@ static void library(const struct cost *cost, uint64_t count)
 	{ .name = script ".script." size, .step = library, .way = by_script,	\
 	  .items = n }
 
-/* Sizes between which to interpolate: more files fit less well into caches. */
+/* Costs between these sizes are interpolated: caches hold many files less well. */
 #define LIBRARY(script, by_calls, by_script)					\
 	BOTH(script, by_calls, by_script, "one", 1),				\
 	BOTH(script, by_calls, by_script, "few", LIBRARY_FEW),			\
