@@ -65,10 +65,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *values, long n)
+/* Sorts a copy: is_clear() compares the commands round by round. */
+static double median(const double *values, long n)
 {
-	qsort(values, n, sizeof(*values), compare);
-	return values[n / 2];
+	static double sorted[ROUNDS_MAX];
+
+	memcpy(sorted, values, n * sizeof(*values));
+	qsort(sorted, n, sizeof(*sorted), compare);
+	return sorted[n / 2];
 }
 
 /* Reads the command's output. Returns 0 or -errno. */

@@ -74,6 +74,29 @@ def test_small_differences_of_times_are_no_verdict() -> None:
     assert "No clear difference" in done.stdout or "no difference" in done.stdout
 
 
+# Work that differs from one call to the next: $1 in odd calls, $2 in even ones.
+TURNS = """
+read call <$0 || call=0
+echo $((call + 1)) >$0
+left=$(($1 * (call % 2) + $2 * (1 - call % 2)))
+while [ $left -gt 0 ]; do left=$((left - 1)); done
+"""
+
+
+def test_rounds_are_compared_one_by_one(tmp_path: Path) -> None:
+    """The second command takes less in every other round, although its least and its most are
+    less than those of the first."""
+    commands = []
+    for name, work in (("first", ("30000", "90000")), ("second", ("70000", "15000"))):
+        (tmp_path / name).write_text("0\n")
+        commands.append(["sh", "-c", TURNS, tmp_path / name, *work])
+    done = measure("--here", "-r", "8", "--baseline", *commands[0], "--", *commands[1])
+    assert done.returncode == 0, done.stderr
+    if "CPU us" not in done.stdout:
+        pytest.skip("instructions are counted here")
+    assert "No clear difference" in done.stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="runs commands as another user")
 def test_commands_run_as_the_user_who_calls_sudo() -> None:
     sudo = {**os.environ, "SUDO_UID": "1234", "SUDO_GID": "1235"}
