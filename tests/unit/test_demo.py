@@ -25,13 +25,17 @@ RESULT = {
     "accel": "tcg",
     "machine": "a machine",
     "memcached": {
-        "modes": ["off", "frames_confined"],
+        "modes": ["off", "mmsg", "frames_confined"],
         "runs": [
             {"mode": mode, "value_size": 64, "outstanding": 16, "cpu_us_per_get": count}
-            for mode, counts in (("off", (16.0, 16.2)), ("frames_confined", (8.0, 8.2)))
+            for mode, counts in (
+                ("off", (16.0, 16.2)),
+                ("mmsg", (12.0, 12.2)),
+                ("frames_confined", (8.0, 8.2)),
+            )
             for count in counts
         ],
-        "mode_switches_per_get": {"v64_w16": {"off": 3.0, "frames_confined": 0.5}},
+        "mode_switches_per_get": {"v64_w16": {"off": 3.0, "mmsg": 1.0, "frames_confined": 0.5}},
     },
     "files": {
         name: {**counts, "switches": switches}
@@ -44,7 +48,7 @@ RESULT = {
 
 
 def test_bars() -> None:
-    off, frames = demo.memcached_bars(RESULT["memcached"])
+    off, _, frames = demo.memcached_bars(RESULT["memcached"])
     assert off.instructions == pytest.approx(16_100) and off.switches == 3.0
     assert off.ns == pytest.approx(0.33 * 16_100 + 455 * 3)
     assert frames.instructions == pytest.approx(8_100)
@@ -54,7 +58,12 @@ def test_bars() -> None:
 
 def test_plots_have_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     demo.show(RESULT, [tmp_path])
-    assert "16,100" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "16,100" in shown
+    assert (
+        "Over recvmmsg and sendmmsg: frames, confined: 0.67 of the instructions,"
+        " 0.50 of the mode switches." in shown
+    )
     svg = xml.dom.minidom.parse(str(tmp_path / "demo-memcached.svg"))
     texts = [text.firstChild.data for text in svg.getElementsByTagName("text")]
     assert {"unchanged", "frames, confined", "1.00", "0.50"} <= set(texts)
