@@ -42,11 +42,11 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 DEMO_ARGS ?=
 DEMO_PARTS := $(WALKS)/coreutils-ahead.done $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/lua-runtime/lua.image module
-# First the downloads, and builds that meanwhile need only a C compiler. coreutils' configure takes
-# longest, on one CPU: then it starts at once.
+# First the downloads and packages, and meanwhile the builds that need none of these packages.
+# coreutils' configure takes longest, on one CPU: then it starts at once.
 DEMO_FIRST := $(VENDOR_READY) $(BUILD)/deps/demo $(BUILD)/apt/coreutils.orig.tar.xz \
 	$(BUILD)/apt/memcached.orig.tar.xz $(KTREE)/complete \
-	$(BUILD)/syscript $(BUILD)/libsyscript.so
+	$(BUILD)/syscript $(BUILD)/libsyscript.so module
 DEMO_WAIT := 4
 $(BUILD)/deps/demo: tools/deps $(PINNED)
 	$(Q)tools/deps $(DEMO_GROUPS)
