@@ -56,7 +56,7 @@
 #include "queue.h"
 
 #define TIME_LIMIT	100000000UL	/* ns for a request: the default of a call */
-#define CHECK		16		/* requests between checks of the clock; divides ENTRIES */
+#define CHECK		16		/* requests between checks of the clock */
 #define MEMORY_ALL	(8U << 20)	/* for all threads by default: half of a user's share */
 #define MEMORY_ONE	(1U << 20)	/* the most for each thread */
 /* The system calls that serving itself makes. */

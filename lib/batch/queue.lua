@@ -18,9 +18,10 @@ do
   local WANT, ONE, NEWS, DONE, ASLEEP, CLOCK, SLOTS = 8, 16, 24, 64, 72, 80, 128
   local RESULT, SLOT, ENTRIES = 72, 80, 128
   local MONOTONIC, WAIT = const.CLOCK_MONOTONIC, const.FUTEX_WAIT + const.FUTEX_PRIVATE_FLAG
-  local EAGAIN = -errno.EAGAIN
+  local EAGAIN, ADDRESSES = -errno.EAGAIN, 2 ^ 47
 
   local handle, peek, poke, buffer, pending = run, util.peek, util.poke, util.buffer, util.pending
+  local floor = math.floor
   local futex, write, clock_gettime = syscall.futex, syscall.write, syscall.clock_gettime
 
   if type(handle) ~= "function" then error("the script defines no function run()", 0) end
@@ -49,32 +50,32 @@ do
 
   function run(ring, eventfd, turn, check, always)
     if ring == 0 then return eventfd > 0 and buffer(eventfd) or 0 end
-    local first = ring + SLOTS
-    local last, step = first + SLOT * ENTRIES, check * SLOT
-    local done = peek(ring + DONE, "i8")
-    local slot = first + done % ENTRIES * SLOT
-    local mark = slot + SLOT              -- next check of the clock, or the ring's end
+    -- floor() and remainders tell the compiler that a value is an integer, and how long it is:
+    -- it does not check sums and products of these each time.
+    ring, check = floor(ring) % ADDRESSES, floor(check)
+    local slots = ring + SLOTS
+    local done = floor((peek(ring + DONE, "i8")))
+    local mark = done + 1                 -- next check of the clock
     local clock = ring + CLOCK
     clock_gettime(MONOTONIC, clock)
     local seconds, ns = peek(clock, "i8"), peek(clock + 8, "i8")
-    -- As last read: want has changed only if news has changed; tail may have changed.
-    local news, want, tail = peek(ring + NEWS, "i8"), peek(ring + WANT, "i8"), peek(ring, "i8")
+    -- As last read: WANT has changed only if NEWS has changed; tail may have changed.
+    -- done == want: the thread that waits for a completion waits for this one.
+    local news, want = floor((peek(ring + NEWS, "i8"))), floor((peek(ring + WANT, "i8"))) + 1
+    local tail = floor((peek(ring, "i8")))
     always = always == 1
     while true do
       if done < tail then
-        local n, result = peek(slot, "i8")
+        local slot = slots + done % ENTRIES * SLOT
+        local n, result = floor((peek(slot, "i8")))
         if n == 0 then
           result = handle()
-        elseif n <= 3 then
-          local a, b = peek(slot + 8, "i8"), (peek(slot + 16, "i8"))
-          if n == 1 then
-            result = handle(a)
-          elseif n == 2 then
-            result = handle(a, b)
-          else
-            local c = peek(slot + 24, "i8")
-            result = handle(a, b, c)
-          end
+        elseif n == 1 then
+          result = handle((peek(slot + 8, "i8")))
+        elseif n == 2 then
+          result = handle(peek(slot + 8, "i8"), (peek(slot + 16, "i8")))
+        elseif n == 3 then
+          result = handle(peek(slot + 8, "i8"), peek(slot + 16, "i8"), (peek(slot + 24, "i8")))
         else
           result = call(slot, n)
         end
@@ -85,20 +86,18 @@ do
         end
         done = done + 1
         poke(ring + DONE, "i8", done)
-        local now = peek(ring + NEWS, "i8")
+        local now = floor((peek(ring + NEWS, "i8")))
         if now ~= news then
-          news, want, tail = now, peek(ring + WANT, "i8"), peek(ring, "i8")
+          news, want = now, floor((peek(ring + WANT, "i8"))) + 1
+          tail = floor((peek(ring, "i8")))
         end
-        if want == done - 1 or always then write(eventfd, ring + ONE, 8) end
-        slot = slot + SLOT
-        if slot == mark then
-          if slot == last then slot = first end
-          mark = slot + step
-          if mark > last then mark = last end
+        if want == done or always then write(eventfd, ring + ONE, 8) end
+        if done == mark then
+          mark = done + check
           if elapsed(clock, seconds, ns) >= turn or pending() then return 0 end
         end
       else
-        tail = peek(ring, "i8")
+        tail = floor((peek(ring, "i8")))
         if tail < 0 then return 1 end
         if tail == done then
           poke(ring + ASLEEP, "i8", 1)
