@@ -58,9 +58,11 @@ static void tell_place(struct vm *vm, unsigned int insn, char *text, size_t size
 		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
 	};
 	unsigned int base = shared_image_header(vm->base)->ninsns;
+	u64 *ended = vm->call->ended;
 
-	runtime_place(&runtime, &vm->origins, insn < base ? PLACE_IN_RUNTIME : insn - base, text,
-		      size);
+	runtime_place(&runtime, &vm->origins, insn < base ? PLACE_IN_RUNTIME : insn - base, ended,
+		      text, size);
+	ended[0] = 0;
 	if (!*text)
 		snprintf(text, size, "%s: ", vm->run->name[0] ? vm->run->name : "script");
 }

@@ -97,13 +97,14 @@
 
 /* A stop check: at jumps, at the beginning of functions, and in long C loops. */
 #undef luai_threadyield
-#define luai_threadyield(L)	{ if (runtime_stops()) runtime_throw(); }
+#define luai_threadyield(L)	{ if (runtime_stops()) runtime_end(L); }
+struct lua_State;
+static void runtime_end(struct lua_State *L);
 
 /* After the clean-up here the error is thrown again to the next handler. */
 #define luai_tried(lj)		{ if (runtime_stops()) (lj)->status = LUA_ERRERR; }
 
 /* The running C function's name in messages, if its caller has none. */
-struct lua_State;
 static const char *luai_name(struct lua_State *L);
 
 #define luai_format(fmt, ...)	fmt

@@ -314,15 +314,35 @@ static long call_load_script(void *unused, StkId base, long n, struct runtime_ca
 /* Where the script's memory ended: a line of its own, or 0. */
 static int memory_line;
 
-static int line_of(lua_State *L)
+/* The innermost function in Lua, or NULL. */
+static CallInfo *innermost(lua_State *L)
 {
 	CallInfo *ci = L->ci;
 
 	while (ci > L->base_ci && !isLua(ci))
 		ci--;
-	if (ci == L->base_ci || strcmp(getstr(ci_func(ci)->l.p->source), runtime->name))
+	return ci == L->base_ci ? NULL : ci;
+}
+
+static int line_of(lua_State *L)
+{
+	CallInfo *ci = innermost(L);
+
+	if (!ci || strcmp(getstr(ci_func(ci)->l.p->source), runtime->name))
 		return 0;
 	return currentline(L, ci);
+}
+
+/* What catches the throw may throw it again: the first place counts. */
+static __attribute__((noinline)) void runtime_end(lua_State *L)
+{
+	CallInfo *ci = innermost(L);
+
+	if (ci && !runtime->ended[0]) {
+		runtime->ended[0] = (long)ci_func(ci)->l.p;
+		runtime->ended[1] = (long)(ci == L->ci ? L->savedpc : ci->savedpc);
+	}
+	runtime_throw();
 }
 
 /* After an error of run(), or of loading the script: empties the stack. */

@@ -107,6 +107,8 @@ struct runtime_io {
  * @depends: RUNTIME_ON_*: what the script's state depends on besides its text, name, limits and rights
  * @memory:  two numbers: the bytes that the script holds, and the most that it has held
  * @stop: cleared by each call; not 0: the run has to end, see struct image_header
+ * @ended: where a run that had to end was when it left Lua's stack: a function's prototype and its
+ *	saved pc; the library clears it
  * @error: of the last call that has failed: RUNTIME_ERROR_LEN bytes
  * @output: output of print()
  */
@@ -131,6 +133,7 @@ struct runtime_call {
 	uint64_t depends;
 	const uint64_t *memory;
 	uint64_t stop;
+	uint64_t ended[2];
 	char *error;
 	struct output output;
 };

@@ -80,15 +80,17 @@ static void place_by_stack(const struct runtime *runtime, bool matcher, char *te
 }
 
 void runtime_place(const struct runtime *runtime, const struct origins *origins, u32 insn,
-		   char *text, size_t size)
+		   const u64 ended[2], char *text, size_t size)
 {
 	const struct origin *origin;
 
 	*text = '\0';
 	origin = insn == PLACE_IN_RUNTIME ? NULL : find_origin(origins, insn);
-	if (!origin || origin->proto == NO_PROTO)
-		place_by_stack(runtime, origin, text, size);
-	else
+	if (origin && origin->proto != NO_PROTO)
 		write_place(runtime, (uintptr_t)runtime->arena + origin->proto, origin->pc, text,
 			    size);
+	else if (ended[0])
+		write_place(runtime, ended[0], pc_of(runtime, ended[0], ended[1]), text, size);
+	else
+		place_by_stack(runtime, origin, text, size);
 }

@@ -14,9 +14,9 @@
 
 /*
  * Writes "name:line: ", or nothing if the line is unknown. The script may have written anything
- * to the arena: at worst its own error message is wrong.
+ * to the arena: at worst its own error message is wrong. @ended: of struct runtime_call.
  */
 void runtime_place(const struct runtime *runtime, const struct origins *origins, u32 insn,
-		   char *text, size_t size);
+		   const u64 ended[2], char *text, size_t size);
 
 #endif /* LIB_LUA_SOURCE_LOC_H */

@@ -151,6 +151,16 @@ def test_limits(script) -> None:
         limits = ("--time-limit", "10s", "--wall-limit", "50ms")
         done = syscript("run", "--engine", engine, *limits, loop)
         assert done.stderr.startswith(f"{loop}:1: over the wall-clock limit of 50 ms: ")
+    # Interpreted, where the run is left through Lua's own handlers.
+    words = ["run", "--engine", "confined", "--time-limit", "10s"]
+    inner = script(
+        "local function f()\nwhile true do\nend\nend\nfunction run()\nwhile pcall(f) do end\nend"
+    )
+    done = syscript(*words, "--wall-limit", "50ms", inner, SYSCRIPT_LUA_COMPILE="no")
+    assert done.stderr.startswith(f"{inner}:2: over the wall-clock limit of 50 ms: ")
+    tables = script("function run()\nlocal t = {}\nfor i = 1, 1e8 do\nt[i] = {}\nend\nend")
+    done = syscript(*words, tables, SYSCRIPT_LUA_COMPILE="no")
+    assert done.stderr.startswith(f"{tables}:4: over the memory limit of 1024 KiB: ")
     # An error at the top level fails registration, which has a time limit of its own.
     done = syscript("run", "--time-limit", "20", "-", stdin="while true do end")
     assert done.stderr == "stdin:1: over the time limit of 1000 ms: raise it with --time-limit\n"
