@@ -38,8 +38,8 @@ static const char help[] =
 /* Instruction counts vary little between rounds; times do. */
 #define ROUNDS_COUNTED	3
 #define ROUNDS_TIMED	15
-/* Fewer rounds may agree by accident. */
-#define ROUNDS_CLEAR	7
+/* How likely rounds of equal commands may be to agree as much as those that make a verdict. */
+#define BY_CHANCE	0.001
 /* A smaller share counts as no difference. */
 #define SAME		0.01
 
@@ -223,14 +223,28 @@ static void print_row(const struct measurement *m, const struct measurement *bas
 	putchar('\n');
 }
 
-/* Is @with faster in nearly all rounds, or in nearly none?  Otherwise the difference is noise. */
+/*
+ * Is @with faster in nearly all rounds, or in nearly none?  Otherwise the difference is noise: the
+ * sign test, two-sided.  From 11 rounds on, all of them are enough.
+ */
 static bool is_clear(const struct measurement *with, const struct measurement *base, long rounds)
 {
-	long less = 0;
+	long less = 0, more = 0, few, n;
+	double chance = 0, of_few = 2;
 
-	for (long i = 0; i < rounds; i++)
+	for (long i = 0; i < rounds; i++) {
 		less += with->cpu[i] < base->cpu[i];
-	return rounds >= ROUNDS_CLEAR && (less * 10 >= rounds * 9 || less * 10 <= rounds);
+		more += with->cpu[i] > base->cpu[i];
+	}
+	n = less + more;
+	few = less < more ? less : more;
+	for (long i = 0; i < n; i++)
+		of_few /= 2;
+	for (long i = 0; i <= few; i++) {
+		chance += of_few;
+		of_few *= (double)(n - i) / (double)(i + 1);
+	}
+	return chance < BY_CHANCE;
 }
 
 static void print_saving(double share, const char *unit)

@@ -67,7 +67,8 @@ def test_mode_switches_of_children_count() -> None:
 
 
 def test_small_differences_of_times_are_no_verdict() -> None:
-    done = measure("--here", "-r", "9", "--baseline", "true", "--", "true")
+    """At 15 rounds one of a thousand runs would give one."""
+    done = measure("--here", "-r", "15", "--baseline", "true", "--", "true")
     assert done.returncode == 0
     if "CPU us" not in done.stdout:
         pytest.skip("instructions are counted here")
@@ -87,14 +88,24 @@ def test_rounds_are_compared_one_by_one(tmp_path: Path) -> None:
     """The second command takes less in every other round, although its least and its most are
     less than those of the first."""
     commands = []
-    for name, work in (("first", ("30000", "90000")), ("second", ("70000", "15000"))):
+    for name, work in (("first", ("10000", "30000")), ("second", ("23000", "5000"))):
         (tmp_path / name).write_text("0\n")
         commands.append(["sh", "-c", TURNS, tmp_path / name, *work])
-    done = measure("--here", "-r", "8", "--baseline", *commands[0], "--", *commands[1])
+    done = measure("--here", "-r", "12", "--baseline", *commands[0], "--", *commands[1])
     assert done.returncode == 0, done.stderr
     if "CPU us" not in done.stdout:
         pytest.skip("instructions are counted here")
     assert "No clear difference" in done.stdout
+
+
+@pytest.mark.parametrize(("rounds", "verdict"), [(10, "No clear difference"), (11, "save")])
+def test_large_differences_of_times_are_one(rounds: int, verdict: str) -> None:
+    busy = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done"
+    baseline = ("--baseline", "sh", "-c", busy, "--")
+    done = measure("--here", "-r", str(rounds), *baseline, "sh", "-c", ":")
+    if "CPU us" not in done.stdout:
+        pytest.skip("instructions are counted here")
+    assert verdict in done.stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="runs commands as another user")
