@@ -61,6 +61,7 @@ EXPORT(run_syscall_answered);
 EXPORT(run_syscall_sleepable);
 EXPORT(symbols_done);
 EXPORT(symbols_find);
+EXPORT(usermode_close);
 EXPORT(observers_ask_filters_guarded);
 
 #define SYSCALL(name, kinds, flags)	EXPORT(syscall_entry_##name);

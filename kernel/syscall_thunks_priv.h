@@ -15,6 +15,7 @@
 #include "kernel/syscalls.h"
 #include "syscalls_nr.h"
 #include "syscall_observers.h"
+#include "usermode.h"
 
 static __always_inline long call_on_task_stack(struct run_priv *own,
 					 long (*entry)(const struct pt_regs *regs))
@@ -59,7 +60,8 @@ static noinline long not_allowed(struct run *run, unsigned int index, bool waits
 
 /* -- Thunks --------------------------------------------------------------------- */
 
-/* Calls that this module implements with less work than the kernel. */
+/* Calls that this module implements, so that they cost less. */
+#define syscall_entry_close	usermode_close
 #define syscall_entry_recvmmsg	mmsg_entry_recv
 #define syscall_entry_sendmmsg	mmsg_entry_send
 

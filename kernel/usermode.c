@@ -16,6 +16,7 @@
 
 #include "deferred_exit.h"
 #include "symbols.h"
+#include "syscall_jump_table.h"
 #include "usermode.h"
 
 static void usermode_nothing(void)
@@ -41,6 +42,14 @@ void __usermode_works(void)
 {
 	if (likely(may_work()))
 		static_call(usermode_run)();
+}
+
+long usermode_close(const struct pt_regs *regs)
+{
+	long ret = syscall_entry_close(regs);
+
+	usermode_works();
+	return ret;
 }
 
 void usermode_throttle(void)

@@ -55,6 +55,8 @@
 #include <linux/task_work.h>
 #include <linux/thread_info.h>
 
+struct pt_regs;
+
 #ifndef _TIF_NEED_RESCHED_LAZY
 #define _TIF_NEED_RESCHED_LAZY	0
 #endif
@@ -90,6 +92,12 @@ static __always_inline void usermode_works(void)
 	if (unlikely(task_work_pending(current)))
 		__usermode_works();
 }
+
+/*
+ * close(2) for thunks: also releases the file, which before 6.6 is left to a task work.  If the
+ * thunk found that pending, it would leave script code.
+ */
+long usermode_close(const struct pt_regs *regs);
 
 /*
  * Throttles the task if its cgroup exceeds its memory or I/O limits.  Called once a tick, because
