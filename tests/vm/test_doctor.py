@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,16 +70,25 @@ def test_outsider_is_not_in_the_group(as_outsider) -> None:
     assert rest == [AT_BOOT]
 
 
+# Without udev there is no /etc/udev, and /etc is the host's. passwd and group: see vm/inside.
+WRITABLE_ETC = """
+mkdir -p /run/etc/upper /run/etc/work
+mount -t overlay -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work none /etc
+for name in passwd group; do mount --bind /run/$name /etc/$name; done
+rm -rf /etc/udev
+"""
+
+
 @pytest.fixture
 def rules() -> Iterator[Path]:
-    """A writable directory of udev rules; restores the device afterwards."""
-    directory = Path("/etc/udev/rules.d")
-    subprocess.run(["mount", "-t", "tmpfs", "none", "/etc/udev"], check=True)
+    """A writable directory for udev rules; restores the device afterwards."""
+    subprocess.run(["sh", "-ec", WRITABLE_ETC], check=True)
     was = DEVICE.stat()
-    yield directory / "61-syscript.rules"
+    yield Path("/etc/udev/rules.d/61-syscript.rules")
     os.chown(DEVICE, was.st_uid, was.st_gid)
     DEVICE.chmod(was.st_mode & 0o777)
-    subprocess.run(["umount", "/etc/udev"], check=True)
+    subprocess.run(["umount", "-R", "/etc"], check=True)
+    shutil.rmtree("/run/etc")
 
 
 def allow(*args: str) -> subprocess.CompletedProcess[str]:
@@ -112,7 +122,7 @@ def test_allow(rules: Path, as_outsider, as_user) -> None:
 
 
 def test_allow_leaves_rules_of_others_alone(rules: Path) -> None:
-    rules.parent.mkdir()
+    rules.parent.mkdir(parents=True)
     rules.write_text('KERNEL=="syscript", MODE="0600"\n')
     before = DEVICE.stat()
     done = allow("--all")
