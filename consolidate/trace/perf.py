@@ -18,7 +18,7 @@ PREFIX = re.compile(LEADER + r"(\.\.\. \[continued\]: )?(?=\w+\()")
 # Page faults (-F), other events (-e), and the samples behind a line (--print-sample).
 EVENT = re.compile(
     LEADER + r"(?:(?:maj|min)fault \[|[\w-]+:\w+\()"
-    r"|^ ?raw_syscalls:sys_(?:enter|exit) \d+\.\d+ .* \d+/\d+ \[\d+\]$"
+    r"|^ ?raw_syscalls:sys_(?:enter|exit) +\d+\.\d+ .* \d+/\d+ \[\d+\]$"
 )
 RESULT = re.compile(
     r"(-?\d+|0x[0-9a-f]+)?(?:<.*>)?([A-Z][A-Z_|]+(?:\|0x[0-9a-f]+)?)?(?: +\([^)]*\))?$"

@@ -332,6 +332,7 @@ PERF_BETWEEN = {
     "-F all": "     0.030 ( 0.000 ms): cat/77 minfault [elf_load+0x28a] => 0x7fba8e546110 (?k)",
     "-e sched:*": '     0.592 (         ): cat/77 sched:sched_waking(comm: "kworker/1:1H", pid: 7)',
     "--print-sample": "raw_syscalls:sys_enter 41643147.318 cat (1) 77/77 [1]",
+    "--print-sample of a guest": " raw_syscalls:sys_exit  49510.299 cat 77/77 [0]",
 }
 PERF_TABLES = {
     "-S": [" Summary of events:", "", " cat (77), 952 events, 75.9%", "   openat   106  0"],
