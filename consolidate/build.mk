@@ -77,7 +77,8 @@ install-consolidate:
 	$(Q)install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
 
 # Seconds to read and mine a million lines.
-.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces test-live test-live-guest
+.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces test-trace-tools \
+	test-live test-live-guest
 bench-consolidate: $(CONSOLIDATE)
 	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
 
@@ -101,6 +102,10 @@ count-costs: consolidate module
 # Tests with real programs, recorded here: longer than unit tests take.
 test-traces: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
 	$(PYTEST) tests/recorded --ignore tests/recorded/test_live.py $(PYTEST_ARGS)
+
+# Traces by strace of three Debian releases: writes the table of docs/traces.md.
+test-trace-tools: consolidate
+	$(BUILD)/venv/bin/python tests/trace_tools.py
 
 # Scripts in the place of installed programs, with the scripts in the kernel.
 test-live: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready

@@ -7,11 +7,16 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from traces import run
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+import trace_tools  # noqa: E402
 
 from consolidate import calltable
 from consolidate.errors import ConsolidateError
@@ -20,11 +25,10 @@ from consolidate.report import report
 from consolidate.trace import perf, reader
 
 FILES = 24
-ROW = re.compile(r"^\| (`[^`]*`|\(none\)) \| ([\d.]*) ?\| (.*) \|$", re.M)
 TRACES = (ROOT / "consolidate/docs/traces.md").read_text()
 FORMS = {
-    options.strip("`").removeprefix("(none)"): tuple(map(int, since.split("."))) if since else (0,)
-    for options, since, _ in ROW.findall(TRACES)
+    options: tuple(map(int, since.split("."))) if since else (0,)
+    for options, since in trace_tools.STRACE.items()
 }
 # Options whose output is not a form of the same calls.
 OTHERS = ("-c", "-f -z", "-f 2>FILE")
@@ -75,6 +79,16 @@ def test_strace(tmp_path: Path, options: str) -> None:
     # The files' names look like results.
     opened = [call for thread in found.threads.values() for call in thread.calls]
     assert sum("f7) = 7" in call.args and call.ret > 0 for call in opened) >= 1
+
+
+def test_the_page_has_what_real_tools_wrote() -> None:
+    """A row for each option, a column for each Debian release."""
+    begin, end = map(TRACES.index, (trace_tools.BEGIN, trace_tools.END))
+    _, head, _, *rows = TRACES[begin:end].splitlines()
+    assert len(re.findall(r"strace \d+\.\d+", head)) == len(trace_tools.kernels.SUITES)
+    options = [row.split(" | ")[0].strip("|` ").replace("(none)", "") for row in rows]
+    assert options == list(FORMS)
+    assert not any("not read" in row for row in rows)
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
