@@ -269,7 +269,7 @@ def load(port: int) -> None:
 
 
 def test_desk(tmp_path: Path) -> None:
-    """The claims of consolidate/docs/design.md about it, except where program versions differ."""
+    """What consolidate/docs/design.md says of a desk, except where program versions differ."""
     for command in ("git", "make", "curl", "dpkg", "perl"):
         need(command)
     place = tmp_path / "desk"
