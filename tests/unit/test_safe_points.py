@@ -18,7 +18,8 @@ MEMORY = 16 << 20
 NO_LIMIT, LIMIT = 9_000_000_000, 1_000_000  # ns
 TRIES = 30
 
-# Setup, and an operation that takes quadratic or cubic time, or processes megabytes.
+# Setup, and an operation that takes quadratic or cubic time, or processes megabytes. A chunk has a
+# name, as copying its text would reach safe points of its own.
 LABELS = """
 local lines = {}
 for i = 1, 3000 do lines[i] = "::l" .. i .. ":: x = 1" end
@@ -40,9 +41,9 @@ OPERATIONS = {
     "a long pattern": ("local s = ('x'):rep(6000000)", "local at = ('a'):find(s)"),
     "a long set": ("local s = '[' .. ('x'):rep(4000000) .. ']'", "local at = ('abc'):find(s)"),
     "a long replacement": ("local s = ('x'):rep(4000000)", "local n = #('y'):gsub('y', s)"),
-    "blanks": ("local s = (' '):rep(6000000)", "load(s)"),
-    "comments": ("local s = ('--\\n'):rep(2000000)", "load(s)"),
-    "a long bracket": ("local s = '[' .. ('='):rep(3000000)", "load(s)"),
+    "blanks": ("local s = (' '):rep(6000000)", 'load(s, "=s")'),
+    "comments": ("local s = ('--\\n'):rep(2000000)", 'load(s, "=s")'),
+    "a long bracket": ("local s = '[' .. ('='):rep(3000000)", 'load(s, "=s")'),
 }
 
 
