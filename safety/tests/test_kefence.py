@@ -253,6 +253,15 @@ def test_use_after_free_by_each_way(alloc: str, free: str, violations) -> None:
     assert violations() == [f"use after free: read at offset 0, object of {size} bytes"]
 
 
+@pytest.mark.planted
+@pytest.mark.skipif(os.cpu_count() == 1, reason="needs another CPU")
+def test_a_cpu_that_has_the_translation_goes_unnoticed(violations) -> None:
+    """As the manual and detection.md say; if it is noticed, these have to be changed."""
+    for _ in range(9):
+        do("alloc kmalloc 96; elsewhere kfree 5")
+    assert len(violations()) < 9
+
+
 @pytest.mark.parametrize(("alloc", "free"), [("kmalloc", "kfree_rcu"), ("cache_rcu", "cache_rcu")])
 def test_use_in_the_grace_period(alloc: str, free: str, violations) -> None:
     do(f"alloc {alloc} 96; free {free}; read 40; read 0", "spin")

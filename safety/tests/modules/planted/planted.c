@@ -16,6 +16,7 @@
  *   many ALLOCATOR COUNT	makes objects of 96 bytes, and keeps them
  *   first			goes back to the first that was kept
  *   free FREER [OFFSET]	ends it, or what lies at the offset
+ *   elsewhere FREER OFFSET	reads one byte, twice; between, another CPU ends the object
  *   hold, release		a mutex
  *   sleep			for RCU to be done with what was freed
  */
@@ -28,6 +29,7 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -184,6 +186,26 @@ static int step_free(const char *name, long offset)
 	return -EINVAL;
 }
 
+static void free_here(void *name)
+{
+	result = step_free(name, 0);
+}
+
+/* This CPU stays in the loop until the other has freed, and keeps its translation of the page. */
+static int step_elsewhere(const char *name, long offset)
+{
+	unsigned int other = cpumask_any_but(cpu_online_mask, get_cpu());
+	int err = -ENODEV;
+
+	if (other < nr_cpu_ids) {
+		access_read(object + offset);
+		err = smp_call_function_single(other, free_here, (void *)name, 1);
+		access_read(object + offset);
+	}
+	put_cpu();
+	return err;
+}
+
 static int step_next(void)
 {
 	if (count == ARRAY_SIZE(neighbours))
@@ -218,6 +240,8 @@ static int step(char *text)
 		return step_alloc(name, a);
 	if (!strcmp(verb, "free"))
 		return step_free(name, a);
+	if (!strcmp(verb, "elsewhere"))
+		return step_elsewhere(name, a);
 	if (!strcmp(verb, "next"))
 		return step_next();
 	if (!strcmp(verb, "many"))

@@ -11,6 +11,7 @@
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/uaccess.h>
 
 #include "pointers.h"
@@ -47,6 +48,7 @@ static u32 scalar;
 	_(literal_table, "overrun by 1 byte: read of 1 byte at offset 8, variable .string. of 8 bytes") \
 	_(free_small, "use after free: read of 4 bytes at offset 0, object of 16 bytes") \
 	_(free_tiny, "use after free: read of 1 byte at offset 0, object of 8 bytes") \
+	_(free_elsewhere, "use after free: read of 4 bytes at offset 0, object of 40 bytes") \
 	_(page_list, "overrun by 1 byte: read of 1 byte at offset 64, object of 64 bytes") \
 	_(page_added, "overrun by 1 byte: read of 1 byte at offset 64, object of 64 bytes") \
 	_(percpu_index, "overrun by 4 bytes: read of 4 bytes at offset 40, memory of 40 bytes") \
@@ -253,6 +255,26 @@ static noinline void free_tiny(void)
 	if (!off)
 		kmem_cache_free(tiny, p);
 	kmem_cache_destroy(tiny);
+}
+
+static void free_here(void *p)
+{
+	kfree(p);
+}
+
+/* Freed by another CPU, if there is one, while this CPU uses it. */
+static noinline void free_elsewhere(void)
+{
+	u32 *p = kzalloc(40, GFP_KERNEL);
+	unsigned int cpu = get_cpu(), other = cpumask_any_but(cpu_online_mask, cpu);
+
+	sink = READ_ONCE(*p);
+	if (off)
+		smp_call_function_single(other < nr_cpu_ids ? other : cpu, free_here, p, 1);
+	sink = READ_ONCE(*p);
+	put_cpu();
+	if (!off)
+		kfree(p);
 }
 
 /* -- objects found by their pages ------------------------------------------------------------ */
