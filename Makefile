@@ -60,7 +60,7 @@ else ifneq ($(filter-out $(PLAIN),$(MAKECMDGOALS)),)
 include $(BUILD)/deps/build$(if $(filter consolidate%,$(MAKECMDGOALS)),+consolidate)$(if $(CROSS),+$(ARCH)+clang).ready
 endif
 KREL ?= $(DEFAULT_KREL)
-ifneq ($(filter 6.1 6.12 newest,$(KREL)),)
+ifneq ($(filter 6.1 6.12 newest 6.1-arm64 6.12-arm64 newest-arm64,$(KREL)),)
 override KREL := $(shell vm/kernels.py release $(KREL))
 endif
 KDIR := $(CURDIR)/$(BUILD)/kernels/$(KREL)/headers
@@ -135,7 +135,7 @@ include $(wildcard */build.mk */*/build.mk)
 ##+all            build the command, the library and the module (the default)
 all: $(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a module
 
-##+module         build the module for kernel KREL (6.1, 6.12, newest, debug, a release)
+##+module         build the module for kernel KREL (6.1, 6.12, newest, 6.1-arm64, debug, a release)
 module: $(KMODULE)
 
 ##deps           install what is missing on this machine, see tools/deps

@@ -26,12 +26,31 @@ BUILD = ROOT / "build"
 TREES = BUILD / "kernels"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
-# Names of the kernels on command lines, and the suite of each.
+# Names of the kernels on command lines, and the suite of each; NAME-arm64 is arm64's.
 SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "sid"}
 # Kernels built here from 6.1's source, without modules, and the target that builds each.
 BUILT = {"debug": "make debug-kernel", "kasan": "make bench-safety-kasan-icount"}
 # Suite names that show that the machine's own package sources are Debian's.
 DEBIAN = {"bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"}
+# What a guest of arm64 has: vm/inside and the tests use it.
+ROOT_PACKAGES = [
+    *("acl", "attr", "bash", "busybox-static", "coreutils", "dash", "diffutils", "findutils"),
+    *("grep", "hostname", "iproute2", "iputils-ping", "kmod", "libc-bin", "libpam0g"),
+    *("libseccomp2", "mawk", "mount", "nftables", "passwd", "procps", "python3", "sed", "strace"),
+    *("tar", "util-linux"),
+]
+ROOT_PLACES = ["dev", "lib/modules", "proc", "root", "run", "sys", "tmp", "var/tmp"]
+ROOT_FILES = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+    "etc/group": "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n",
+    "etc/fstab": "",
+    "etc/hosts": "127.0.0.1 localhost\n",
+}
+# What packages' scripts would have made.
+ROOT_LINKS = {
+    "sbin/poweroff": "../bin/busybox",
+    "usr/bin/awk": "mawk",
+}
 # Compression of kernels, and the program that unpacks it.
 PACKERS = {b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 # The setting in a header package that names the compiler of its kernel.
@@ -54,15 +73,26 @@ def run(*argv: str | Path, cwd: Path | None = None) -> str:
     return done.stdout
 
 
+# Machines as packages name them, and the tools to build for them on this one.
+AMD64, ARM64 = "amd64", "arm64"
+TRIPLETS = {AMD64: "x86_64-linux-gnu", ARM64: "aarch64-linux-gnu"}
+
+
+def arch_of(kernel: str) -> str:
+    """The machine of a kernel's name or release: `6.12-arm64`, `6.1.0-N-arm64`."""
+    return ARM64 if kernel.endswith(f"-{ARM64}") else AMD64
+
+
 @dataclass(frozen=True)
 class Suite:
-    """A Debian suite, through a private apt configuration."""
+    """A Debian suite for a machine, through a private apt configuration."""
 
     name: str
+    arch: str = AMD64
 
     @property
     def state(self) -> Path:
-        return BUILD / "apt" / self.name
+        return BUILD / "apt" / (self.name if self.arch == AMD64 else f"{self.name}-{self.arch}")
 
     def options(self) -> list[str]:
         settings = {
@@ -72,8 +102,8 @@ class Suite:
             "Dir::Etc::sourcelist": self.state / "sources.list",
             "Dir::Etc::sourceparts": "-",
             "Dir::Etc::preferencesparts": "-",
-            "APT::Architecture": "amd64",
-            "APT::Architectures": "amd64",
+            "APT::Architecture": self.arch,
+            "APT::Architectures": self.arch,
             "APT::Sandbox::User": "",
             "Acquire::Languages": "none",
             "Acquire::Retries": 3,
@@ -111,10 +141,11 @@ class Suite:
         names = match.group(1).split(",") if match else []
         return [re.split(r"[\s(|:]", name.strip())[0] for name in names]
 
-    def closure(self, package: str) -> list[str]:
-        """The packages that installing a package on an empty machine would install."""
+    def closure(self, *packages: str) -> list[str]:
+        """The packages that installing some on an empty machine would install."""
         self.update()
-        plan = run("apt-get", *self.options(), "install", "-s", "--no-install-recommends", package)
+        install = ("install", "-s", "--no-install-recommends")
+        plan = run("apt-get", *self.options(), *install, *packages)
         return re.findall(r"^Inst (\S+)", plan, re.MULTILINE)
 
     def has(self, package: str) -> bool:
@@ -158,14 +189,16 @@ def say(text: str) -> None:
 
 def release_of(name: str) -> str:
     """The kernel release of a name: `6.1` -> `6.1.0-N-amd64`."""
-    if name not in SUITES:
+    arch = arch_of(name)
+    version = name.removesuffix(f"-{arch}")
+    if version not in SUITES:
         return name
     cached = TREES / f"{name}.release"
     if not cached.exists():
-        suite = Suite(SUITES[name])
-        found = [p for p in suite.depends("linux-image-amd64") if p.startswith("linux-image-")]
+        suite = Suite(SUITES[version], arch)
+        found = [p for p in suite.depends(f"linux-image-{arch}") if p.startswith("linux-image-")]
         if not found:
-            raise KernelError(f"Debian {suite.name} has no kernel image for amd64")
+            raise KernelError(f"Debian {suite.name} has no kernel image for {arch}")
         TREES.mkdir(parents=True, exist_ok=True)
         cached.write_text(found[0].removeprefix("linux-image-") + "\n")
     return cached.read_text().strip()
@@ -174,7 +207,7 @@ def release_of(name: str) -> str:
 def suite_of(release: str) -> Suite:
     """The suite that has a release; tries the likeliest first."""
     for name in sorted(SUITES, key=lambda n: not release.startswith(f"{n}.")):
-        suite = Suite(SUITES[name])
+        suite = Suite(SUITES[name], arch_of(release))
         if suite.has(f"linux-image-{release}"):
             return suite
     raise KernelError(f"no Debian suite has kernel {release}: try one of {', '.join(SUITES)}")
@@ -193,7 +226,11 @@ def fetch(release: str) -> Path:
         if not is_complete(tree):
             shutil.rmtree(tree, ignore_errors=True)
             suite = suite_of(release)
-            suite.unpack(kernel_packages(suite, release), tree)
+            packages = kernel_packages(suite, release)
+            # Programs that build modules run here, whatever machine the kernel is for.
+            tools = [name for name in packages if name.startswith("linux-kbuild-")]
+            Suite(suite.name).unpack(tools, tree)
+            suite.unpack([name for name in packages if name not in tools], tree)
             arrange(tree, release)
             fit_tools(suite, tree, release)
             (tree / "complete").write_text(f"{tree.resolve()}\n")
@@ -273,10 +310,14 @@ def fit_tools(suite: Suite, tree: Path, release: str) -> None:
     """
     settings = tree / "headers" / ".kernelvariables"
     wanted = COMPILER.search(settings.read_text())
-    if wanted is None or shutil.which(f"x86_64-linux-gnu-{wanted[1]}"):
+    triplet = TRIPLETS[suite.arch]
+    if wanted is None or shutil.which(f"{triplet}-{wanted[1]}"):
         return
     tools = tree / "toolchain"
-    suite.unpack(suite.closure(wanted[1]) + suite.closure("libelf1t64")[-1:], tools)
+    suite, package = Suite(suite.name), wanted[1]
+    if triplet != TRIPLETS[AMD64]:
+        package += f"-{triplet}"
+    suite.unpack(suite.closure(package) + suite.closure("libelf1t64")[-1:], tools)
     libraries = tools / "usr/lib/x86_64-linux-gnu"
     places = (tools / "usr/bin", tools / "usr/libexec", tree / "usr/lib")
     for program in (path for place in places for path in place.rglob("*") if is_program(path)):
@@ -288,7 +329,7 @@ def fit_tools(suite: Suite, tree: Path, release: str) -> None:
         )
     compiler = tree / "cc"
     compiler.write_text(
-        f'#!/bin/sh\nexec {tools}/usr/bin/x86_64-linux-gnu-{wanted[1]} -B{tools}/usr/bin/ "$@"\n'
+        f'#!/bin/sh\nexec {tools}/usr/bin/{triplet}-{wanted[1]} -B{tools}/usr/bin/ "$@"\n'
     )
     compiler.chmod(0o755)
     text = settings.read_text().replace(wanted[0], f"CC = {compiler}")
@@ -309,7 +350,31 @@ def compiler_of(tree: Path) -> str:
         return str(tree / "cc")
     settings = tree / "headers" / ".kernelvariables"
     wanted = COMPILER.search(settings.read_text()) if settings.exists() else None
-    return f"x86_64-linux-gnu-{wanted[1]}" if wanted else "gcc"
+    return f"{TRIPLETS[arch_of(tree.name)]}-{wanted[1]}" if wanted else "gcc"
+
+
+def guest_root() -> Path:
+    """The root of arm64's guests, which cannot execute this machine's programs; unpacked if need
+    be, and not configured."""
+    tree = BUILD / ARM64 / "root"
+    if is_complete(tree):
+        return tree
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    with (tree.parent / "root.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not is_complete(tree):
+            shutil.rmtree(tree, ignore_errors=True)
+            suite = Suite(SUITES["6.1"], ARM64)
+            suite.unpack(suite.closure(*ROOT_PACKAGES), tree)
+            for name in ROOT_PLACES:
+                (tree / name).mkdir(parents=True, exist_ok=True)
+            for name, text in ROOT_FILES.items():
+                (tree / name).write_text(text)
+            for name, target in ROOT_LINKS.items():
+                (tree / name).symlink_to(target)
+            (tree / str(ROOT).lstrip("/")).mkdir(parents=True, exist_ok=True)
+            (tree / "complete").write_text(f"{tree.resolve()}\n")
+    return tree
 
 
 def source(package: str, tree: Path) -> None:
@@ -378,6 +443,8 @@ def plugin_headers(release: str) -> str:
 
 def answer(what: str, kernel: str) -> str | Path:
     """The command's output."""
+    if what == "root":
+        return guest_root()
     release = release_of(kernel)
     if what == "release":
         return release
@@ -405,6 +472,7 @@ def main() -> int:
         command.add_argument(
             "kernel", help=f"{', '.join(SUITES)}, {', '.join(BUILT)} or a Debian release"
         )
+    commands.add_parser("root", help="print the root of arm64's guests").set_defaults(kernel="")
     command = commands.add_parser("source", help="unpack a source package of 6.1's suite")
     command.add_argument("package")
     command.add_argument("tree", type=Path)

@@ -72,6 +72,11 @@ static uint32_t mark_of(const struct qemu_plugin_insn *insn)
 	const uint8_t *text = qemu_plugin_insn_data(insn);
 	uint32_t mark;
 
+	if (qemu_plugin_insn_size(insn) == sizeof(mark)) {
+		memcpy(&mark, text, sizeof(mark));
+		return mark == MARK_ARM64(MARK_BEGIN) ? MARK_BEGIN :
+		       mark == MARK_ARM64(MARK_END) ? MARK_END : 0;
+	}
 	if (qemu_plugin_insn_size(insn) != sizeof(opcode) + sizeof(mark) ||
 	    memcmp(text, opcode, sizeof(opcode)))
 		return 0;
