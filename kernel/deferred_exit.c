@@ -29,7 +29,8 @@
 #include "seccomp.h"
 #include "symbols.h"
 
-#if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && defined(CONFIG_SECCOMP_FILTER)
+#if ARCH_RETURNS_FROM_EXIT && defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS) && \
+	defined(CONFIG_SECCOMP_FILTER)
 
 static bool can_wait __ro_after_init;
 

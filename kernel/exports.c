@@ -64,5 +64,5 @@ EXPORT(symbols_find);
 EXPORT(usermode_close);
 EXPORT(observers_ask_filters_guarded);
 
-#define SYSCALL(name, kinds, flags)	EXPORT(syscall_entry_##name);
+#define SYSCALL(name, kinds, flags)	ARCH_SYSCALL_EXPORT(name)
 #include "syscalls.def"

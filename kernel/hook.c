@@ -105,7 +105,6 @@ EXPORT_SYMBOL_NS_GPL(syscript_hook_failed, COMPAT_NS(SYSCRIPT));
 /* -- Calls ------------------------------------------------------------------------- */
 
 /* In stubs.S. Declared here only: C cannot call it. */
-void syscript_ctx_run(void);
 EXPORT_SYMBOL_NS_GPL(syscript_ctx_run, COMPAT_NS(SYSCRIPT));
 
 bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *event)

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * syscall_entry_NAME() for each system call of syscalls.def: calls the kernel's function without
- * the work of the system call entry.
- *
- * Each is a direct jump to __x64_sys_NAME(). x64_sys_call() would reach it by a binary search,
- * and a pointer by a retpoline, or by a fault on kernels with IBT, which seal functions that they
- * only call directly.
+ * the work of the system call entry. arch/ has the way from there to the function.
  */
 #ifndef SYSCRIPT_SYSCALL_JUMP_TABLE_H
 #define SYSCRIPT_SYSCALL_JUMP_TABLE_H
-
-#define SYSCALL_ENTRY_SIZE	8
-
-#ifndef SYSCALL_ENTRY_ASM
 
 #include <linux/init.h>
 #include <linux/linkage.h>
@@ -20,17 +12,18 @@
 
 struct pt_regs;
 
-/* May sleep, except those with SC_FAST. -ENOSYS if the kernel does not have the call. */
-#define SYSCALL(name, kinds, flags)	\
-	asmlinkage long syscall_entry_##name(const struct pt_regs *regs);
-#include "syscalls.def"
-
 /* Indexes of system calls: line numbers of syscalls.def. */
 enum {
 #define SYSCALL(name, kinds, flags)	SYSCALL_ENTRY_##name,
 #include "syscalls.def"
 	SYSCALL_ENTRY_COUNT
 };
+
+#include "arch_syscalls.h"
+
+/* May sleep, except those with SC_FAST. -ENOSYS if the kernel does not have the call. */
+#define SYSCALL(name, kinds, flags)	ARCH_SYSCALL_ENTRY(name)
+#include "syscalls.def"
 
 /* Numbers of system calls. */
 extern const u16 syscall_entry_numbers[];
@@ -41,5 +34,4 @@ long syscall_entry_call(unsigned int index, const struct pt_regs *regs);
 /* 0; -ENOMEM; or -ENOENT, after a message, if the kernel's table is not as expected. */
 int __init syscall_entry_init(void);
 
-#endif
 #endif /* SYSCRIPT_SYSCALL_JUMP_TABLE_H */

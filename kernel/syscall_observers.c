@@ -25,12 +25,6 @@
 
 /* -- The task's registers ---------------------------------------------------- */
 
-static void show_call(struct observers_call *call, struct pt_regs *regs, long ax)
-{
-	regs_save(&call->saved, regs);
-	regs_set_call(regs, call->nr, ax, (const unsigned long *)call->args);
-}
-
 /* Has a tracer, or a program at a tracepoint, changed the call? */
 static bool is_changed(const struct observers_call *call, const struct pt_regs *regs)
 {
@@ -210,7 +204,8 @@ static int enter_shown(struct observers_call *call)
 	struct pt_regs *regs = current_pt_regs();
 	int ret;
 
-	show_call(call, regs, -ENOSYS);
+	regs_save(&call->saved, regs);
+	regs_set_entry(regs, call->nr, (const unsigned long *)call->args);
 	ret = ask_all(call, regs);
 	regs_restore(&call->saved, regs);
 	return ret;
@@ -220,7 +215,8 @@ static void leave_shown(struct observers_call *call)
 {
 	struct pt_regs *regs = current_pt_regs();
 
-	show_call(call, regs, call->ret);
+	regs_save(&call->saved, regs);
+	regs_set_call(regs, call->nr, call->ret, (const unsigned long *)call->args);
 	observers_fire(sys_exit, regs, call->ret);
 	regs_restore(&call->saved, regs);
 }

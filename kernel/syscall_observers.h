@@ -136,7 +136,7 @@ static __always_inline void observers_show(struct observers_outer *outer,
 		outer->shown = true;
 	}
 	regs_mask_args(call, n, args);
-	regs_set_call(regs, nr, -ENOSYS, args);
+	regs_set_entry(regs, nr, args);
 }
 
 static inline void observers_hide(struct observers_outer *outer, struct pt_regs *regs)

@@ -178,6 +178,8 @@ long run_syscall(struct run *run, unsigned int index, const long *args)
 	if (index >= SYSCALL_ENTRY_COUNT)
 		return -EINVAL;
 	index = array_index_nospec(index, SYSCALL_ENTRY_COUNT);
+	if (arch_is_old_call(syscall_entry_numbers[index]))
+		return arch_old_call(run, syscall_entry_numbers[index], args);
 	if (likely(!own->atomic))
 		return call_thunk(run, &syscall_thunks[index], args);
 	regs_set_args(&own->call.regs, (const unsigned long *)args);

@@ -49,28 +49,33 @@
 #define SYSCRIPT_USERMODE_H
 
 #include <linux/compiler.h>
-#include <linux/entry-common.h>
 #include <linux/init.h>
 #include <linux/sched.h>
 #include <linux/task_work.h>
 #include <linux/thread_info.h>
+
+#include "arch_usermode.h"
 
 struct pt_regs;
 
 #ifndef _TIF_NEED_RESCHED_LAZY
 #define _TIF_NEED_RESCHED_LAZY	0
 #endif
+#ifndef _TIF_PATCH_PENDING
+#define _TIF_PATCH_PENDING	0
+#endif
 #ifndef _TIF_RSEQ
 #define _TIF_RSEQ		0
 #endif
 
 #define USERMODE_RESCHED	(_TIF_NEED_RESCHED | _TIF_NEED_RESCHED_LAZY)
-#define USERMODE_WAITS		(_TIF_NOTIFY_RESUME | _TIF_UPROBE | _TIF_RSEQ)
-#define USERMODE_ENDS		(EXIT_TO_USER_MODE_WORK & ~(USERMODE_RESCHED | USERMODE_WAITS))
+#define USERMODE_WAITS		(_TIF_NOTIFY_RESUME | _TIF_UPROBE | _TIF_RSEQ |	\
+				 ARCH_USERMODE_WAITS)
+#define USERMODE_ENDS		(ARCH_USERMODE_WORK & ~(USERMODE_RESCHED | USERMODE_WAITS))
 /* Flags that end a run or need work in it. */
 #define USERMODE_FLAGS		(USERMODE_RESCHED | USERMODE_ENDS)
 #define USERMODE_UNKNOWN	(USERMODE_ENDS & ~(_TIF_SIGPENDING | _TIF_NOTIFY_SIGNAL | \
-						   _TIF_PATCH_PENDING))
+						   _TIF_PATCH_PENDING | ARCH_USERMODE_ENDS))
 
 /* 0, or -ENOENT after a message if the kernel lacks something. */
 int __init usermode_init(void);

@@ -215,13 +215,27 @@ test-newcomer: dist
 	tools/deps deploy
 	tests/newcomer.py --release $(BUILD)/syscript-$(LIB_VERSION).tar.xz $(NEWCOMER_ARGS)
 
-# The library and the command for arm64, its code generator and its verifier, emulated by qemu-user.
+# The library and the command for arm64, its code generator and its verifier, emulated by qemu-user;
+# then the module, in a guest.
 ARM64_REMOTE := build/arm64/tests/confined/remote
 .PHONY: test-arm64
 test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
-	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 cli $(ARM64_REMOTE)
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE)
 	CONFINED_REMOTE="qemu-aarch64 $(ARM64_REMOTE)" $(PYTEST) tests/arm64 \
-		$(addprefix tests/unit/test_confined_,run.py fuel.py extends.py) $(PYTEST_ARGS)
+		$(addprefix tests/unit/test_confined_,run.py fuel.py extends.py) \
+		--ignore tests/arm64/guest $(PYTEST_ARGS)
+	+$(Q)$(MAKE) --no-print-directory test-arm64-guest
+
+# The guest has a Python of its own.
+ARM64_KREL ?= 6.1-arm64
+.PHONY: test-arm64-guest
+test-arm64-guest: guest-programs | $(BUILD)/deps/arm64-tests.ready
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli
+	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_KREL) module
+	vm/guest -k $(ARM64_KREL) -m -- env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
+		python3 -m pytest -q -p no:cacheprovider tests/arm64/guest tests/vm/test_lua_runtime.py
+	vm/guest -k $(ARM64_KREL) -m -- env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
+		python3 -m pytest -q -p no:cacheprovider tests/vm/test_attacks.py -k confined
 
 # Seconds during which filters, threads and descriptors change under running scripts.
 STORM_TIME ?= 300

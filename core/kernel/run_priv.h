@@ -14,6 +14,7 @@
 #include <linux/tick.h>
 #include <linux/types.h>
 
+#include "arch_home.h"
 #include "arch_regs.h"
 #include "run.h"
 #include "usermode.h"
@@ -266,10 +267,5 @@ long run_scratch_mapped(struct run *run);
  * if the run must end. @waits: as SC_WAITS.
  */
 bool run_is_over(struct run *run, bool waits);
-
-/* In stack.S, with their contracts. */
-long stack_on(long (*fn)(void *), void *arg, void *top, void **home);
-long stack_off(long (*fn)(void *), void *arg, void *home);
-void stack_abandon(long ret, void *home);
 
 #endif /* SYSCRIPT_RUN_PRIV_H */

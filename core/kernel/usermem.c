@@ -9,6 +9,7 @@
 #include <linux/export.h>
 #include <linux/uaccess.h>
 
+#include "arch_uaccess.h"
 #include "compat.h"
 #include "run_priv.h"
 #include "usermem.h"
@@ -46,7 +47,7 @@ int usermem_copy_in(struct run *run, void *to, unsigned long from, unsigned long
 		return -EFAULT;
 	if (unlikely(n > AT_ONCE))
 		return run_outside(run, copy_in, &copy);
-	barrier_nospec();
+	arch_access_barrier();
 	pagefault_disable();
 	left = __copy_from_user_inatomic(to, (void __user *)from, n);
 	pagefault_enable();

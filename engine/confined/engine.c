@@ -320,7 +320,7 @@ static int confined_call(struct engine_vm *vm, struct syscript_call *call)
 	machine_begin(machine);
 	vm->stop_by = 0;
 	vm_look(vm);
-	run_script(vm->run, confined_enter, machine, vm->stack ? vm->stack + vm->stack_size : NULL);
+	run_script(vm->run, confined_enter, machine, vm_stack_end(vm));
 	vm_end(vm);
 	return finish(vm, call);
 }

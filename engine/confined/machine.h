@@ -54,6 +54,8 @@
 #define MACHINE_AT_ENTRY	176
 #define MACHINE_AT_BUDGET	184
 #define MACHINE_AT_ATOMIC	192
+#define MACHINE_AT_NATIVE_TOP	200
+#define MACHINE_AT_HISTORY	208
 
 /* Offsets in struct percpu_ctx, kernel/percpu_ctx.h. */
 #define PERCPU_CTX_AT_EVENT		0
@@ -88,6 +90,9 @@
  * @entry:  where runs begin, in the image's machine code or its base's
  * @budget: in CONTEXT_ATOMIC: the fuel of a run, which is not refilled
  * @atomic: runs in CONTEXT_ATOMIC, and calls functions of the subsystem
+ * @native_top: where generated code has a stack and the processor's stack pointer does not change
+ *          for it: its end, or 0 for a part of the caller's stack
+ * @history: taken branches that clear a CPU's branch history, where no instruction does; 0: none
  */
 struct machine {
 	s64 fuel;
@@ -112,6 +117,8 @@ struct machine {
 	const void *entry;
 	u64 budget;
 	bool atomic;
+	u64 native_top;
+	u32 history;
 };
 
 /*

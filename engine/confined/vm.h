@@ -79,6 +79,7 @@ int vm_get_stack(struct engine_vm *vm);
 void vm_put_stack(struct engine_vm *vm);
 
 #ifdef __KERNEL__
+#include "arch_home.h"
 #include "kernel/arena.h"
 #include "kernel/mapped.h"
 #include "kernel/percpu_ctx.h"
@@ -119,6 +120,20 @@ static inline bool vm_begin(struct engine_vm *vm)
 	if (vm->stack_size)
 		vm->stack = stacks_take(vm->stacks, vm->stack_size);
 	return vm->stack || !vm->stack_size;
+}
+
+/*
+ * The end of the stack to which run_script() has to switch, or NULL; other stacks are told to the
+ * machine.
+ */
+static inline void *vm_stack_end(struct engine_vm *vm)
+{
+	void *end = vm->stack ? vm->stack + vm->stack_size : NULL;
+
+	if (ARCH_SWITCHES_STACKS)
+		return end;
+	vm->machine.native_top = (unsigned long)end;
+	return NULL;
 }
 
 static inline void vm_end(struct engine_vm *vm)
@@ -174,6 +189,11 @@ static inline bool vm_begin(struct engine_vm *vm)
 {
 	(void)vm;
 	return true;
+}
+
+static inline void *vm_stack_end(struct engine_vm *vm)
+{
+	return vm->stack ? (char *)vm->stack + vm->stack_size : NULL;
 }
 
 static inline void vm_end(struct engine_vm *vm)

@@ -12,6 +12,9 @@
 
 struct syscript_percpu_ctx;
 
+/* In stubs.S; not to be called as a C function. */
+void syscript_ctx_run(void);
+
 /*
  * Calls syscript_ctx_run() with the context in rsi, because callers usually have their hook in rdi.
  * It returns the result and frees the context. It preserves no register, so the caller saves each

@@ -37,6 +37,8 @@
 #include <linux/version.h>
 #ifdef CONFIG_X86_64
 #include <linux/syscript_percpu_x86.h>
+#else
+#include <linux/syscript_percpu.h>
 #endif
 
 /* For modules: MODULE_IMPORT_NS(SYSCRIPT_NAMESPACE) */

@@ -14,10 +14,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "design" / "borrowed.md"
 KERNELS = ("6.1", "6.12", "7.2")
+# What only the module for arm64 imports, on any of the kernels.
+ARM64 = "arm64"
 SOURCES = [
     *(ROOT / "kernel").rglob("*.c"),
     *(ROOT / "core").rglob("*.c"),
     *(ROOT / "engine").rglob("kernel/*.c"),
+    *(ROOT / "engine").rglob("arch_code.h"),
 ]
 
 
@@ -40,15 +43,17 @@ def rows(text: str) -> list[Row]:
         names = re.findall(r"`([^`]+)`", cells[0])
         assert re.sub(r"`[^`]+`", "", cells[0]).strip() == "", f"more than names: {cells[0]}"
         on = cells[1].split()
-        assert set(on) <= set(KERNELS), f"no kernels: {cells[1]}"
+        assert set(on) <= {*KERNELS, ARM64}, f"no kernels: {cells[1]}"
         found.append(Row(names, on, by_name))
     return found
 
 
 def kernel_of(release: str) -> str:
-    """A release's column: 6.1.0-56-amd64 belongs to 6.1, anything after 6.12 to the newest."""
+    """A release's columns: 6.1.0-56-arm64 belongs to 6.1 and arm64, anything after 6.12 to the
+    newest."""
     version = ".".join(release.split(".")[:2])
-    return version if version in KERNELS else KERNELS[-1]
+    kernel = version if version in KERNELS else KERNELS[-1]
+    return f"{kernel} {ARM64}" if release.endswith(ARM64) else kernel
 
 
 def symbols(option: str, module: Path) -> set[str]:
@@ -90,7 +95,8 @@ def covers(name: str, symbol: str) -> bool:
 
 
 def missing(found: list[Row], kernel: str, symbols: set[str]) -> list[str]:
-    names = [n for row in found if not row.on or kernel in row.on for n in row.names]
+    columns = set(kernel.split())
+    names = [n for row in found if not row.on or columns & set(row.on) for n in row.names]
     return sorted(s for s in symbols if not any(covers(name, s) for name in names))
 
 
@@ -98,7 +104,7 @@ def superfluous(found: list[Row], used: dict[str, set[str]]) -> list[str]:
     """Names that no built module uses; about other kernels nothing is known."""
     wrong = []
     for row in found:
-        kernels = [k for k in row.on or KERNELS if k in used]
+        kernels = [k for k in used if not row.on or set(k.split()) & set(row.on)]
         if kernels:
             there = set().union(*(used[k] for k in kernels))
             wrong += [n for n in row.names if not any(covers(n, s) for s in there)]
@@ -124,7 +130,7 @@ def test_each_name_looked_up_has_a_row() -> None:
 
 
 def test_no_function_has_two_rows() -> None:
-    for kernel in KERNELS:
+    for kernel in (*KERNELS, ARM64):
         names = [n for r in IMPORTS if not r.on or kernel in r.on for n in r.names]
         assert sorted(names) == sorted(set(names))
 
@@ -136,6 +142,11 @@ def test_reader_sees() -> None:
     assert missing(found, "7.2", {"a", "b_1", "c"}) == []
     assert superfluous(found, {"6.1": {"a"}}) == ["b_*"]
     assert superfluous(found, {"6.12": {"a", "b_2"}}) == ["c"]
+    found = rows("| `a` | | x | y |\n| `d` | arm64 | x | y |\n| `e` | 6.1 | x | y |\n")
+    assert missing(found, "6.1 arm64", {"a", "d", "e", "f"}) == ["f"]
+    assert missing(found, "6.1", {"d"}) == ["d"]
+    assert superfluous(found, {"6.1": {"a", "e"}}) == []
+    assert superfluous(found, {"6.1": {"a", "e"}, "6.1 arm64": {"a"}}) == ["d"]
     assert looked_up('char n[] = "x"; f(symbols_find(n)); symbols_find("y")') == {"x", "y"}
     with pytest.raises(AssertionError):
         rows("| `a` and others | | x | y |")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -29,6 +30,7 @@ from runner import (
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = confined_lua("kernel")
+ON_ARM64 = platform.machine() == "aarch64"
 OVER_TIME = "-e:1: over the time limit of 400 ms: raise it with --time-limit"
 # Short ones: each starts a VM of its own, and emulation is slow.
 NAMES = """
@@ -58,6 +60,7 @@ def test_special(as_outsider) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.skipif(ON_ARM64, reason="LuaJIT is for x86-64 only")
 def test_is_for_outsiders(as_outsider) -> None:
     """For a user who may not open LuaJIT's device."""
     opened = "syscall.open('/dev/syscript-luajit', const.O_RDWR)"
@@ -227,6 +230,7 @@ print(library.call(script, 0))
 """
 
 
+@pytest.mark.skipif(ON_ARM64, reason="LuaJIT is for x86-64 only")
 def test_numbers_of_descriptors(pages_to_pin) -> None:
     """The library checks no descriptor before a call that names the expected file."""
     env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}

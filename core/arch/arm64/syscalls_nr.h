@@ -4,7 +4,7 @@
  *
  * Calls that a newer one replaces exactly (open by openat) have a number here, from the end of
  * the tables downwards, which no kernel uses: images name them by it, and who makes the call makes
- * the newer one (core/user/arch/arm64/old_calls.c). The others are SYSCALL_ABSENT.
+ * the newer one (old_calls.h). The others are SYSCALL_ABSENT.
  */
 #ifndef SYSCRIPT_ARM64_SYSCALLS_NR_H
 #define SYSCRIPT_ARM64_SYSCALLS_NR_H

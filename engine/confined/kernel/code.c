@@ -310,7 +310,7 @@ static noinline void sync_this_cpu(void *unused)
  */
 void code_sync(const struct code *code)
 {
-	u64 map = code->context == CONTEXT_PROCESS ? current->mm->context.ctx_id : 0, number;
+	u64 map = code->context == CONTEXT_PROCESS ? arch_code_map(current->mm) : 0, number;
 
 	if (!has_to_tell(code, map, &number))
 		return;
@@ -379,6 +379,7 @@ static int take_room(struct code *code, char *error, size_t error_len)
 static void write_code(struct code *code, const struct jit *jit)
 {
 	memcpy(room + (code->area.page << PAGE_SHIFT), jit->code, jit->size);
+	arch_code_written(code->entry, jit->size);
 	spin_lock(&codes_lock);
 	code->number = ++written;
 	spin_unlock(&codes_lock);
@@ -580,8 +581,11 @@ static void *map_writable(void *p, unsigned long n)
 	return alias;
 }
 
+u32 code_history __ro_after_init;
+
 int code_init(void)
 {
+	code_history = arch_history();
 	get_random_bytes(&digest_key, sizeof(digest_key));
 	room = map_writable(confined_room, EXEC_PAGES);
 	if (!room)

@@ -10,6 +10,16 @@
 #include <asm/asm.h>
 #include <asm/linkage.h>
 
+/* Engines may run on stacks of their own. */
+#define ARCH_SWITCHES_STACKS	1
+/* arch_return_from() works in place of do_exit(). */
+#define ARCH_RETURNS_FROM_EXIT	1
+
+/* In stack.S, with their contracts. */
+long stack_on(long (*fn)(void *), void *arg, void *top, void **home);
+long stack_off(long (*fn)(void *), void *arg, void *home);
+void stack_abandon(long ret, void *home);
+
 /*
  * Calls @entry, a constant, with @regs on the stack that ends at @home.  Not a function: the
  * compiler would merge its calls into one, reached by jumps.

@@ -8,6 +8,7 @@
 #define SYSCRIPT_ARCH_REGS_H
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <asm/ptrace.h>
 
 /* Initialises a struct pt_regs with a call's arguments. */
@@ -92,13 +93,20 @@ static __always_inline long regs_result(const struct pt_regs *regs)
 	return regs->ax;
 }
 
-/* Sets the registers as the system call entry does, with @result as the result so far. */
+/* Sets the registers as they are when the call returns @result. */
 static __always_inline void regs_set_call(struct pt_regs *regs, unsigned long nr, long result,
 					  const unsigned long *args)
 {
 	regs->orig_ax = nr;
 	regs->ax = result;
 	regs_set_args(regs, args);
+}
+
+/* Sets the registers as the system call entry does, before the call is made. */
+static __always_inline void regs_set_entry(struct pt_regs *regs, unsigned long nr,
+					   const unsigned long *args)
+{
+	regs_set_call(regs, nr, -ENOSYS, args);
 }
 
 /**

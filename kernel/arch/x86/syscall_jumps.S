@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Room for the jumps of syscall_jump_table.h, whose targets syscall_jump_table.c writes when the
+ * Room for the jumps of arch_syscalls.h, whose targets syscall_jump_table.c writes when the
  * module is loaded.  No SYM_FUNC_START(): it begins with an endbr64 where the kernel has IBT, and
  * these are called directly.
  */
@@ -8,8 +8,7 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 
-#define SYSCALL_ENTRY_ASM
-#include "syscall_jump_table.h"
+#include "arch_syscalls.h"
 
 	.text
 

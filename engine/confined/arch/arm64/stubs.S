@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Calls between C and generated code, whose registers are in registers.h; for processes.
+ * Calls between C and generated code, whose registers are in registers.h.
  *
  * Generated code has a stack of its own, addressed by x28, for return addresses and saved
- * registers; sp does not change in it. confined_enter() makes both on the thread's stack.
+ * registers; sp does not change in it. That stack is machine.native_top's, or part of the
+ * thread's.
+ *
+ * Generated code may have trained the branch predictors against kernel code that runs next, so
+ * each exit from it, for a call or at the end, clears the branch history (BARRIER).
  */
-#include "../../../../core/user/arch/arm64/frame.S"
 #include "../../machine.h"
 
-/* What leaf functions may use of the stack below machine.native: see validate_image.c. */
-#define LEAVES	512
-
-	.section .note.GNU-stack, "", %progbits
-	.text
+#ifdef __KERNEL__
+#include "stubs.h"
+#else
+#include "../../../../core/user/arch/arm64/frame.S"
 
 /* Reached by direct calls and jumps only. */
 .macro STUB name
@@ -23,8 +25,42 @@
 \name:
 .endm
 
+.macro BARRIER
+.endm
+
+	.section .note.GNU-stack, "", %progbits
+#endif
+
+/* What leaf functions may use of the stack below machine.native: see validate_image.c. */
+#define LEAVES	512
+
+	.text
+
 .macro STUB_END name
 	.size \name, . - \name
+.endm
+
+/* Gives generated code a part of the thread's stack. */
+.macro STACK_HERE
+	mov x28, sp
+	ldr x9, [x25, #MACHINE_AT_NATIVE_SIZE]
+	sub x9, x28, x9
+	str x9, [x25, #MACHINE_AT_NATIVE]
+	sub x9, x9, #LEAVES
+	and sp, x9, #-16
+.endm
+
+/* Sets all registers of generated code but those of arguments and x26, and calls it. */
+.macro ENTER
+	ldr x24, [x25, #MACHINE_AT_BASE]
+	ldr w23, [x25, #MACHINE_AT_FRAME]
+	ldr x16, [x25, #MACHINE_AT_ENTRY]
+	mov x6, xzr
+	mov x19, xzr
+	mov x20, xzr
+	mov x21, xzr
+	mov x22, xzr
+	blr x16
 .endm
 
 /*
@@ -35,28 +71,22 @@
 START confined_enter
 	SAVE_ALL
 	mov x25, x0
-	mov x28, sp
-	str x28, [x25, #MACHINE_AT_HOME]
+	str x29, [x25, #MACHINE_AT_HOME]
+	ldr x28, [x25, #MACHINE_AT_NATIVE_TOP]
+	cbz x28, 1f
 	ldr x9, [x25, #MACHINE_AT_NATIVE_SIZE]
 	sub x9, x28, x9
 	str x9, [x25, #MACHINE_AT_NATIVE]
-	sub x9, x9, #LEAVES
-	and sp, x9, #-16
-	ldr x26, [x25, #MACHINE_AT_FUEL]
-	ldr x24, [x25, #MACHINE_AT_BASE]
-	ldr w23, [x25, #MACHINE_AT_FRAME]
-	ldr x16, [x25, #MACHINE_AT_ENTRY]
+	b 2f
+1:	STACK_HERE
+2:	ldr x26, [x25, #MACHINE_AT_FUEL]
 	ldp x0, x1, [x25, #MACHINE_AT_ARGS]
 	ldp x2, x3, [x25, #MACHINE_AT_ARGS + 16]
 	ldr x4, [x25, #MACHINE_AT_ARGS + 32]
-	mov x6, xzr
-	mov x19, xzr
-	mov x20, xzr
-	mov x21, xzr
-	mov x22, xzr
-	blr x16
+	ENTER
 	str x6, [x25, #MACHINE_AT_VALUE]
 	str x26, [x25, #MACHINE_AT_FUEL]
+	BARRIER
 .Lhome:
 	ldr x9, [x25, #MACHINE_AT_HOME]
 	mov sp, x9
@@ -65,12 +95,56 @@ START confined_enter
 	ret
 STUB_END confined_enter
 
-/* void confined_stop(struct machine *machine): ends the run, from any depth, for C. */
+#ifdef __KERNEL__
+/*
+ * s64 syscript_ctx_run(struct syscript_percpu_ctx *ctx)
+ *
+ * As confined_enter(), for a machine in the state that machine_begin() makes and successful runs
+ * leave behind; frees the context at the end.
+ */
+START syscript_ctx_run
+	SAVE_ALL
+	add x25, x0, #PERCPU_CTX_AT_MACHINE
+	str x29, [x25, #MACHINE_AT_HOME]
+	STACK_HERE
+	ldr x26, [x25, #MACHINE_AT_BUDGET]
+	ldr x0, [x25, #MACHINE_AT_ARGS]
+	mov x1, xzr
+	mov x2, xzr
+	mov x3, xzr
+	mov x4, xzr
+	ENTER
+	BARRIER
+	mov x0, x6
+.Lctx_home:
+	ldr x9, [x25, #MACHINE_AT_HOME]
+	mov sp, x9
+	str xzr, [x25, #(PERCPU_CTX_AT_EVENT - PERCPU_CTX_AT_MACHINE)]
+	RESTORE_ALL
+	ret
+STUB_END syscript_ctx_run
+#endif
+
+/* Ends a run from any depth; only x25 must be valid. syscript_ctx_run() then returns S64_MIN. */
+STUB confined_leave
+.Lleave:
+#ifdef __KERNEL__
+	BARRIER
+	ldrb w9, [x25, #MACHINE_AT_ATOMIC]
+	cbz w9, .Lhome
+	mov x0, #1 << 63
+	b .Lctx_home
+#else
+	b .Lhome
+#endif
+STUB_END confined_leave
+
+/* void confined_stop(struct machine *machine): confined_leave for C. */
 START confined_stop
 	mov x25, x0
 	mov w9, #MACHINE_STOP
 	str w9, [x25, #MACHINE_AT_END]
-	b .Lhome
+	b .Lleave
 STUB_END confined_stop
 
 /*
@@ -83,7 +157,7 @@ STUB confined_fault_function
 	str w9, [x25, #MACHINE_AT_END]
 	str w17, [x25, #MACHINE_AT_PC]
 	str x26, [x25, #MACHINE_AT_FUEL]
-	b .Lhome
+	b .Lleave
 STUB_END confined_fault_function
 
 /*
@@ -145,6 +219,7 @@ STUB_END confined_throw
 /* Calls @function(x25, @second), preserving all of the program's registers except scratch ones. */
 .macro TO_C_KEEPING function second
 	LEAVE_CODE
+	BARRIER
 	mov x0, x25
 	.ifnb \second
 	mov w1, \second
@@ -179,7 +254,7 @@ STUB confined_poll
 	cbnz w16, 2f
 	ret
 2:	cmp w16, #MACHINE_CATCH
-	b.ne .Lhome
+	b.ne .Lleave
 	str wzr, [x25, #MACHINE_AT_END]
 	mov x0, #-1		/* IMAGE_STOPPED */
 	b .Lthrow
@@ -198,7 +273,7 @@ STUB confined_fault_stack
 	b .Lfault
 1:	TO_C_KEEPING machine_stack, w23
 	ldr x24, [x25, #MACHINE_AT_BASE]
-	cbnz w16, .Lhome
+	cbnz w16, .Lleave
 	ret
 STUB_END confined_fault_stack
 
@@ -211,6 +286,7 @@ STUB_END confined_barrier
 /* w16: insn.imm; w17: the instruction's number. Returns only r0; x24 may change as above. */
 STUB confined_thunk
 	LEAVE_CODE
+	BARRIER
 	mov x0, sp
 	mov x1, x25
 	mov w2, w16
@@ -221,7 +297,7 @@ STUB confined_thunk
 	ldr x24, [x25, #MACHINE_AT_BASE]
 	ldr x26, [x25, #MACHINE_AT_FUEL]
 	ldr w16, [x25, #MACHINE_AT_END]
-	cbnz w16, .Lhome
+	cbnz w16, .Lleave
 	mov x0, xzr
 	mov x1, xzr
 	mov x2, xzr

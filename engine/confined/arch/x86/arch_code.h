@@ -6,6 +6,7 @@
 #ifndef CONFINED_ARCH_CODE_H
 #define CONFINED_ARCH_CODE_H
 
+#include <linux/mm_types.h>
 #include <linux/types.h>
 #include <asm/cpufeature.h>
 #include <asm/sync_core.h>
@@ -18,6 +19,26 @@ static inline bool arch_has_barrier(void)
 {
 	return boot_cpu_has(X86_FEATURE_CLEAR_BHB_LOOP) ||
 	       boot_cpu_has(X86_FEATURE_CLEAR_BHB_HW);
+}
+
+/* For machine.history: the stubs know what a CPU needs. */
+static inline u32 arch_history(void)
+{
+	return 0;
+}
+
+/*
+ * A name, never reused, of the memory map @mm, whose CPUs mm_cpumask() has: only they learn of code
+ * for its process.  0: all CPUs do.
+ */
+static inline u64 arch_code_map(const struct mm_struct *mm)
+{
+	return mm->context.ctx_id;
+}
+
+/* To be called when code has been written, by another mapping, where it is executed. */
+static inline void arch_code_written(const void *code, size_t size)
+{
 }
 
 /* Makes this CPU discard instructions that it fetched before they were overwritten. */

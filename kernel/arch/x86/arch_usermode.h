@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The flags of a thread that stand for work before it returns to user mode: usermode.h. */
+#ifndef SYSCRIPT_ARCH_USERMODE_H
+#define SYSCRIPT_ARCH_USERMODE_H
+
+#include <linux/entry-common.h>
+
+#define ARCH_USERMODE_WORK	EXIT_TO_USER_MODE_WORK
+/* Of an architecture's own: those that wait for the return, and those that end a run. */
+#define ARCH_USERMODE_WAITS	0
+#define ARCH_USERMODE_ENDS	0
+
+#endif /* SYSCRIPT_ARCH_USERMODE_H */
