@@ -352,7 +352,8 @@ static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
 	c = op_of(i) == OP_UNM ? b : types_of_rk(t, pc, c_of(i));
 	if (op_of(i) == OP_MOD && types_chain(t, pc))
 		return T_INTEGER;
-	if ((b | c) & ~(T_NUMBERS | T_STRING))
+	/* A string may be a number, or have a metamethod. */
+	if ((b | c) & ~T_NUMBERS)
 		return T_ANY;
 	switch (op_of(i)) {
 	case OP_ADD: case OP_SUB: case OP_MUL:
