@@ -504,8 +504,7 @@ void compile_arith(struct compiler *c)
 	u32 i = insn_at(c), back, fail;
 	u32 chain = op_of(i) == OP_MOD ? 0 : types_chain(&c->types, c->pc);
 	s64 k;
-	bool sure = types_of_rk(&c->types, c->pc, b_of(i)) == T_INTEGER && op_of(i) != OP_UNM &&
-		    op_of(i) != OP_MOD && types_of_rk(&c->types, c->pc, c_of(i)) == T_INTEGER;
+	bool sure = op_of(i) != OP_MOD && types_of_arith(&c->types, c->pc) == T_INTEGER;
 
 	if (chain)
 		return compile_chain(c, chain);

@@ -191,6 +191,26 @@ static bool check_insn(struct proto *p, uint32_t pc)
 	}
 }
 
+bool op_writes(uint32_t i, uint32_t reg)
+{
+	uint32_t a = a_of(i);
+
+	switch (op_of(i)) {
+	case OP_MOVE: case OP_LOADK: case OP_LOADBOOL: case OP_GETUPVAL: case OP_GETGLOBAL:
+	case OP_GETTABLE: case OP_NEWTABLE: case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV:
+	case OP_MOD: case OP_POW: case OP_UNM: case OP_NOT: case OP_LEN:
+		return reg == a;
+	case OP_LOADNIL:
+		return reg >= a && reg <= b_of(i);
+	case OP_SELF:
+		return reg == a || reg == a + 1;
+	case OP_CALL: case OP_TAILCALL:
+		return reg >= a;
+	default:
+		return false;
+	}
+}
+
 uint32_t proto_operands(const struct proto *p, uint32_t pc)
 {
 	uint32_t i = p->code[pc];

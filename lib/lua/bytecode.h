@@ -138,6 +138,9 @@ uint64_t runtime_view_method(const struct runtime *runtime, struct value name);
 /* The number of instructions after @pc that are its operands. */
 uint32_t proto_operands(const struct proto *p, uint32_t pc);
 
+/* Does the register get a new value in the instruction, on every path from it? */
+bool op_writes(uint32_t i, uint32_t reg);
+
 /* The function at @address, or NULL. */
 const struct proto *runtime_proto(const struct runtime *runtime, uint64_t address);
 

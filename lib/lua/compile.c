@@ -246,7 +246,7 @@ void load_integer(struct compiler *c, u8 reg, u32 rk, u32 fail)
 		return loop_load(c->loop, reg, rk);
 	check_tag(c, rk, T_NUMBERS, TAG_NUMBER, fail);
 	load_register(c, reg, rk);
-	if (types_of_register(c, rk) != T_INTEGER)
+	if (types_of_register(c, rk) & T_NUMBER)
 		check_integer(c, reg, fail);
 }
 
@@ -320,6 +320,13 @@ void copy_value(struct compiler *c, s32 to, u32 from)
 
 static void compile_move(struct compiler *c, u32 to, u32 from)
 {
+	u8 types = types_of_register(c, from);
+
+	if (types & T_INTEGER && types != T_INTEGER && op_of(insn_at(c)) == OP_MOVE &&
+	    types_takes_integer(&c->types, c->pc, fact_at(&c->types, c->pc, 0))) {
+		load_integer(c, 1, from, cold_leave(c));
+		return store_integer(c, to, 1);
+	}
 	copy_tagged(c, slot(c, to), from,
 		    c->has_deferred[to] ? T_ANY : types_of_register(c, to));
 }
@@ -505,6 +512,8 @@ static void emit_test(struct compiler *c, u32 reg, u32 if_false, u32 if_true)
 		emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
 		if (types & T_NIL)
 			emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, if_false);
+		if (!(types & T_BOOLEAN))
+			return emit_jump(c->e, if_true);
 		if (types & ~(T_NIL | T_BOOLEAN))
 			emit_branch_imm(c->e, INSN_JNE, 0, TAG_BOOLEAN, if_true);
 	}

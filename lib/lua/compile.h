@@ -201,8 +201,6 @@ void defer_store_all(struct compiler *c, const struct deferral *deferral, u8 spa
 void defer_store(struct compiler *c, u32 place, struct value v, u8 spare);
 /* Does the instruction read the register? May be true for registers that it does not read. */
 bool defer_reads(u32 i, u32 reg);
-/* Does the register get a new value in the instruction, on every path from it? */
-bool defer_writes(u32 i, u32 reg);
 /*
  * Is the register written before it is read on every path from @pc? @number identifies the search
  * in @seen.

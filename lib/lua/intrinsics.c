@@ -225,42 +225,6 @@ static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back, u32 st
 
 /* -- Memory ---------------------------------------------------------------------------------- */
 
-struct kind {
-	u32 size;
-	bool is_signed, is_big;
-};
-
-/*
- * The instruction that loaded the constant in R(@reg), if it is on the straight line before this
- * instruction and only higher registers were written since; otherwise NULL.
- */
-static const u32 *find_load(const struct compiler *c, u32 reg)
-{
-	u32 pc = c->pc;
-
-	while (pc && !c->types.target[pc]) {
-		const u32 *before = &c->p->code[--pc];
-
-		if (a_of(*before) <= reg)
-			return op_of(*before) == OP_LOADK && a_of(*before) == reg ? before : NULL;
-	}
-	return NULL;
-}
-
-static bool find_kind(const struct compiler *c, u32 reg, struct kind *kind)
-{
-	const u32 *load = find_load(c, reg);
-	char text[8];
-
-	if (!load || bx_of(*load) >= c->p->nk)
-		return false;
-	runtime_text(c->runtime, c->p->k[bx_of(*load)], text, sizeof(text));
-	if (strlen(text) != 2 || !strchr("iub", text[0]) || !strchr("1248", text[1]))
-		return false;
-	*kind = (struct kind){ text[1] - '0', text[0] == 'i', text[0] == 'b' };
-	return !kind->is_big || kind->size > 1;
-}
-
 /* Goes to @slow unless @size bytes at the address in r1 are in the arena. */
 static void check_address(struct compiler *c, u32 size, u32 slow)
 {
@@ -272,7 +236,7 @@ static void check_address(struct compiler *c, u32 size, u32 slow)
 
 static const u8 sizes[] = { [1] = INSN_B, [2] = INSN_H, [4] = INSN_W, [8] = INSN_DW };
 
-static void emit_peek(struct compiler *c, struct kind kind)
+static void emit_peek(struct compiler *c, struct scalar kind)
 {
 	u8 mode = kind.is_signed && kind.size < 8 ? INSN_MEMSX : INSN_MEM;
 
@@ -295,10 +259,10 @@ void check_function(struct compiler *c, u32 a, u32 intrinsic, u32 slow)
 static void compile_peek(struct compiler *c, u32 i, u32 back, u32 stored)
 {
 	u32 a = a_of(i), slow;
-	struct kind kind = { 4, true, false };
+	struct scalar kind = { 4, true, false };
 
 	if (b_of(i) == 3)
-		find_kind(c, a + 2, &kind);
+		types_scalar(&c->types, c->pc, a + 2, &kind);
 	slow = cold_path(c, emit_helper, HELPER_call, back);
 	check_function(c, a, INTRINSIC_util_peek, slow);
 	load_integer(c, 1, a + 1, slow);
@@ -308,7 +272,7 @@ static void compile_peek(struct compiler *c, u32 i, u32 back, u32 stored)
 }
 
 /* Goes to @slow unless r3 fits the scalar, as signed or as unsigned. */
-static void check_fits(struct compiler *c, struct kind kind, u32 slow)
+static void check_fits(struct compiler *c, struct scalar kind, u32 slow)
 {
 	u32 bits = kind.size * 8;
 
@@ -323,9 +287,9 @@ static void check_fits(struct compiler *c, struct kind kind, u32 slow)
 static void compile_poke(struct compiler *c, u32 i, u32 back)
 {
 	u32 a = a_of(i), slow = cold_path(c, emit_helper, HELPER_call, back);
-	struct kind kind;
+	struct scalar kind;
 
-	find_kind(c, a + 2, &kind);
+	types_scalar(&c->types, c->pc, a + 2, &kind);
 	check_function(c, a, INTRINSIC_util_poke, slow);
 	load_integer(c, 1, a + 1, slow);
 	load_integer(c, 3, a + 3, slow);
@@ -453,7 +417,7 @@ long certain_syscall(const struct compiler *c, u32 pc)
 bool is_intrinsic(const struct compiler *c)
 {
 	u32 i = insn_at(c);
-	struct kind kind;
+	struct scalar kind;
 
 	if (op_of(i) != OP_CALL)
 		return false;
@@ -465,9 +429,11 @@ bool is_intrinsic(const struct compiler *c)
 		return true;
 	switch (expected_intrinsic(c, a_of(i))) {
 	case INTRINSIC_util_peek:
-		return b_of(i) == 2 || (b_of(i) == 3 && find_kind(c, a_of(i) + 2, &kind));
+		return b_of(i) == 2 ||
+		       (b_of(i) == 3 && types_scalar(&c->types, c->pc, a_of(i) + 2, &kind));
 	case INTRINSIC_util_poke:
-		return b_of(i) == 4 && c_of(i) && find_kind(c, a_of(i) + 2, &kind);
+		return b_of(i) == 4 && c_of(i) &&
+		       types_scalar(&c->types, c->pc, a_of(i) + 2, &kind);
 	case INTRINSIC_fs_read_file:
 		return (b_of(i) == 5 || b_of(i) == 6) && c_of(i);
 	case INTRINSIC_util_pending:

@@ -49,27 +49,6 @@ bool defer_reads(u32 i, u32 reg)
 	}
 }
 
-/* Does the register get a new value in the instruction, on every path from it? */
-bool defer_writes(u32 i, u32 reg)
-{
-	u32 a = a_of(i);
-
-	switch (op_of(i)) {
-	case OP_MOVE: case OP_LOADK: case OP_LOADBOOL: case OP_GETUPVAL: case OP_GETGLOBAL:
-	case OP_GETTABLE: case OP_NEWTABLE: case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV:
-	case OP_MOD: case OP_POW: case OP_UNM: case OP_NOT: case OP_LEN:
-		return reg == a;
-	case OP_LOADNIL:
-		return reg >= a && reg <= b_of(i);
-	case OP_SELF:
-		return reg == a || reg == a + 1;
-	case OP_CALL: case OP_TAILCALL:
-		return reg >= a;
-	default:
-		return false;
-	}
-}
-
 static bool is_test(u32 i)
 {
 	enum op op = op_of(i);
@@ -109,7 +88,7 @@ static bool is_dead(struct search *s, u32 pc)
 			return false;
 		}
 		s->seen[pc] = s->number;
-		if (defer_writes(i, s->reg) || op_of(i) == OP_RETURN)
+		if (op_writes(i, s->reg) || op_of(i) == OP_RETURN)
 			return true;
 		if (op_of(i) == OP_JMP || op_of(i) == OP_FORPREP) {
 			pc += 1 + sbx_of(i);
@@ -178,7 +157,7 @@ static u32 find_end(struct compiler *c, u32 pc, u32 reg, u32 *seen)
 		i = c->p->code[pc];
 		if (c->types.target[pc] || !c->types.reached[pc])
 			return 0;
-		if (defer_writes(i, reg) || op_of(i) == OP_RETURN)
+		if (op_writes(i, reg) || op_of(i) == OP_RETURN)
 			return pc;
 		if (is_test(i))
 			return is_dead(&s, pc + 2) &&
@@ -400,7 +379,7 @@ void defer_after(struct compiler *c)
 		const struct deferred *one = &d->at[n];
 
 		if (ends_here(c, one) ||
-		    (one->place >= c->shift && defer_writes(i, one->place - c->shift)))
+		    (one->place >= c->shift && op_writes(i, one->place - c->shift)))
 			drop(d, n);
 	}
 }

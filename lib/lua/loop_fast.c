@@ -980,10 +980,14 @@ static enum end compile_value(struct fast *f, u32 reg, struct value v)
 static enum end compile_one(struct fast *f)
 {
 	u32 i = insn_at(f), a = a_of(i), b = b_of(i);
+	const struct types *t = &f->c->types;
 	struct value v;
 
 	switch (op_of(i)) {
 	case OP_MOVE:
+		if (f->scope == &f->outer && types_takes_integer(t, f->pc, fact_at(t, f->pc, 0)) &&
+		    get_integer(f, b, 1) == NO_REG)
+			return REFUSED;
 		return assign(f, f->scope, f->now, a, f->now[b]) ? GOES_ON : REFUSED;
 	case OP_LOADK:
 		return compile_value(f, a, f->scope->p->k[bx_of(i)]);
@@ -1029,7 +1033,7 @@ static void load_kept(struct fast *f, u32 reg, u32 fail)
 		emit_branch_imm(e, INSN_JNE, 0, TAG_NUMBER, fail);
 	}
 	emit_load(e, INSN_DW, 1, REG_BASE, slot(f->c, reg));
-	if (types != T_INTEGER)
+	if (types & T_NUMBER)
 		check_integer(f->c, 1, fail);
 	emit_store(e, INSN_DW, INSN_R10, place_of(f->kept[reg]), 1);
 }
@@ -1232,7 +1236,7 @@ static bool begin(struct fast *f)
 
 	for (r = 0; r < c->p->nregs; r++) {
 		for (pc = f->first; pc < f->last; pc++)
-			f->written[r] |= defer_writes(c->p->code[pc], r);
+			f->written[r] |= op_writes(c->p->code[pc], r);
 		f->now[r] = (struct known){ .kind = K_FRAME, .n = r };
 		if (!f->written[r])
 			continue;

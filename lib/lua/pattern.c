@@ -58,8 +58,16 @@ static bool has(const struct set *set, u32 c)
 
 static void add_range(struct set *set, u32 from, u32 to)
 {
-	for (; from <= to && from < 256; from++)
-		set->w[from >> 6] |= 1ULL << (from & 63);
+	u32 i;
+
+	for (i = 0; i < 4 && from <= to; i++) {
+		u32 first = i * 64, last = first + 63;
+
+		if (to < first || from > last)
+			continue;
+		set->w[i] |= ~0ULL << (from > first ? from - first : 0) &
+			     ~0ULL >> (to < last ? last - to : 0);
+	}
 }
 
 static struct set inverse(struct set set)
@@ -670,6 +678,16 @@ static bool can_compile(const struct pattern *p)
 		slots += p->items[i].repeat ? 2 : 0;
 	}
 	return slots <= SLOTS_MOST;
+}
+
+bool pattern_parse(const struct runtime *runtime, uint64_t string, struct pattern_form *form)
+{
+	struct pattern pattern;
+
+	if (!parse(runtime, string, PATTERN, &pattern))
+		return false;
+	*form = pattern.form;
+	return true;
 }
 
 u32 pattern_number(const struct runtime *runtime, uint64_t string, enum pattern_kind kind,

@@ -23,6 +23,9 @@ struct pattern_form {
 	bool anchored;
 };
 
+/* The captures of the pattern at @string, not of string.gmatch(). False: as below. */
+bool pattern_parse(const struct runtime *runtime, uint64_t string, struct pattern_form *form);
+
 /*
  * The number of the function for the pattern at @string and its use; 0 if the pattern must be
  * interpreted, because it is malformed, long, or uses rare items.

@@ -84,7 +84,7 @@ struct range range_of_result(const struct types *t, uint32_t pc)
 
 	switch (op_of(i)) {
 	case OP_ADD: case OP_SUB: case OP_MUL:
-		if ((types_of_rk(t, pc, b_of(i)) | types_of_rk(t, pc, c_of(i))) != T_INTEGER)
+		if (types_of_arith(t, pc) != T_INTEGER)
 			return RANGE_OF_INTEGERS;
 		return range_of_arith(op_of(i), b, range_of_rk(t, pc, c_of(i)));
 	case OP_MOD:

@@ -413,6 +413,12 @@ static void emit_by_text(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
+/* Is the key RK(@key) certainly a string, not constant? Inlined functions call no helpers. */
+static bool is_text(const struct compiler *c, u32 key)
+{
+	return !(key & RK_K) && fact_at(&c->types, c->pc, key)->types == T_STRING && !c->caller;
+}
+
 /* Goes to code for a string if the key RK(@key) may be one, and is. */
 static void check_text(struct compiler *c, u32 key, u32 back, u32 slow)
 {
@@ -449,10 +455,14 @@ void compile_gettable(struct compiler *c)
 		return call_helper(c, HELPER_gettable, c->pc);
 	if (is_name(c, c_of(i)))
 		return compile_field(c, HELPER_gettable);
-	if (!is_index(c, c_of(i)))
-		return call_helper(c, HELPER_gettable, c->pc);
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_gettable, back);
+	if (is_text(c, c_of(i))) {
+		get_by_text(c, i, slow);
+		return emit_land(c->e, back);
+	}
+	if (!is_index(c, c_of(i)))
+		return call_helper(c, HELPER_gettable, c->pc);
 	check_text(c, c_of(i), back, slow);
 	if (c->p->views[a_of(i)] && !c->caller)
 		slow = cold_path(c, emit_view, 0, back);
@@ -485,10 +495,14 @@ void compile_settable(struct compiler *c)
 		return set_slowly(c);
 	if (is_name(c, b_of(i)) && fact_at(&c->types, c->pc, a_of(i))->origin != NEW_TABLE)
 		return compile_field(c, HELPER_settable);
-	if (!is_index(c, b_of(i)))
-		return call_helper(c, HELPER_settable, c->pc);
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_settable, back);
+	if (is_text(c, b_of(i))) {
+		set_by_text(c, i, slow);
+		return emit_land(c->e, back);
+	}
+	if (!is_index(c, b_of(i)))
+		return call_helper(c, HELPER_settable, c->pc);
 	check_text(c, b_of(i), back, slow);
 	at = load_element(c, 2, a_of(i), b_of(i), slow);
 	emit_load(c->e, INSN_W, 0, 2, at + VALUE_TAG);

@@ -16,26 +16,6 @@ static u32 insn_at(const struct compiler *c)
 
 /* -- Patterns ------------------------------------------------------------------------------- */
 
-/*
- * The string that R(@reg) certainly holds before the instruction at @pc, because on the straight
- * line to there it is loaded, and then only higher registers are written; 0: unknown.
- */
-static u64 constant_text(const struct types *t, u32 pc, u32 reg)
-{
-	const struct proto *p = t->p;
-	u32 i;
-
-	while (pc && !t->target[pc] && p->begins[pc - 1]) {
-		i = p->code[--pc];
-		if (a_of(i) > reg)
-			continue;
-		if (op_of(i) != OP_LOADK || a_of(i) != reg || p->k[bx_of(i)].tag != TAG_STRING)
-			return 0;
-		return p->k[bx_of(i)].bits;
-	}
-	return 0;
-}
-
 static u32 form_word(struct pattern_form form, u32 wanted)
 {
 	return wanted | form.count << 8 | form.positions << 16 |
@@ -45,7 +25,7 @@ static u32 form_word(struct pattern_form form, u32 wanted)
 /* The pattern of a call of match() or find(), with its form. */
 static u32 called_pattern(const struct compiler *c, struct pattern_form *form)
 {
-	u64 text = constant_text(&c->types, c->pc, a_of(insn_at(c)) + 2);
+	u64 text = types_constant_text(&c->types, c->pc, a_of(insn_at(c)) + 2);
 
 	return text ? pattern_number(c->runtime, text, PATTERN, form) : 0;
 }
@@ -119,7 +99,7 @@ static u64 loop_pattern(const struct compiler *c)
 		i = c->p->code[pc - 1];
 		if (c->p->begins[pc - 1] && op_of(i) == OP_CALL && a_of(i) == a && b_of(i) == 3 &&
 		    c_of(i) == 4)
-			return constant_text(&c->types, pc - 1, a + 2);
+			return types_constant_text(&c->types, pc - 1, a + 2);
 	}
 	return 0;
 }

@@ -344,15 +344,36 @@ static void self(const struct types *t, uint32_t pc, struct fact *f)
 	copy(t, f, a + 1, object);
 }
 
-static uint8_t arith_types(const struct types *t, uint32_t pc, uint32_t i)
+#define T_MAY_HAVE_METATABLE	(T_STRING | T_TABLE | T_OTHER)
+
+/* The types of the operands of the arithmetic at @pc with which control continues after it. */
+static void operand_types(const struct types *t, uint32_t pc, uint8_t types[2])
 {
-	uint8_t b = types_of_rk(t, pc, b_of(i)), c;
+	uint32_t i = t->p->code[pc];
+	uint8_t b = types_of_rk(t, pc, b_of(i));
+	uint8_t c = op_of(i) == OP_UNM ? b : types_of_rk(t, pc, c_of(i));
+
+	if (b & c & T_INTEGER && types_takes_integer(t, pc, fact_at(t, pc, 0))) {
+		b = c = T_INTEGER;
+	} else if (b & T_NUMBERS && c & T_NUMBERS && !((b | c) & T_MAY_HAVE_METATABLE)) {
+		b &= T_NUMBERS;
+		c &= T_NUMBERS;
+	}
+	types[0] = b;
+	types[1] = c;
+}
+
+uint8_t types_of_arith(const struct types *t, uint32_t pc)
+{
+	uint32_t i = t->p->code[pc];
+	uint8_t types[2], b, c;
 	int64_t k;
 
-	c = op_of(i) == OP_UNM ? b : types_of_rk(t, pc, c_of(i));
+	operand_types(t, pc, types);
+	b = types[0];
+	c = types[1];
 	if (op_of(i) == OP_MOD && types_chain(t, pc))
 		return T_INTEGER;
-	/* A string may be a number, or have a metamethod. */
 	if ((b | c) & ~T_NUMBERS)
 		return T_ANY;
 	switch (op_of(i)) {
@@ -380,6 +401,46 @@ static uint64_t gettable_origin(const struct types *t, const struct fact *f, uin
 	return field_origin(t->runtime, f[table].origin, t->p->k[key & ~RK_K]);
 }
 
+/* R(@reg) has one of @types, as the instruction has shown: it goes on only with these. */
+static void refine(const struct types *t, struct fact *f, uint32_t reg, uint8_t types)
+{
+	if (t->p->captured[reg] || !(f[reg].types & types) || !(f[reg].types & ~types))
+		return;
+	f[reg].types &= types;
+	if (f[reg].types & T_INTEGER)
+		f[reg].origin = f[reg].constant ? f[reg].origin : 0;
+}
+
+static void move(const struct types *t, uint32_t pc, struct fact *f, uint32_t a, uint32_t b)
+{
+	struct fact from = f[b];
+
+	if (from.types & T_INTEGER && from.types != T_INTEGER && types_takes_integer(t, pc, f)) {
+		refine(t, f, b, T_INTEGER);
+		from.types = T_INTEGER;
+		from.origin = 0;
+		from.sure = false;
+	}
+	copy(t, f, a, from);
+}
+
+static void arith(const struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t i = t->p->code[pc], n;
+	uint8_t types[2];
+
+	operand_types(t, pc, types);
+	if (!(b_of(i) & RK_K))
+		refine(t, f, b_of(i), types[0]);
+	if (op_of(i) != OP_UNM && !(c_of(i) & RK_K))
+		refine(t, f, c_of(i), types[1]);
+	/* What a chain has computed before its remainder is not stored. */
+	for (n = 1; op_of(i) == OP_MOD && n < t->chain[pc]; n++)
+		set(t, f, a_of(t->p->code[pc - n]), T_ANY, 0);
+	set(t, f, a_of(i), types_of_arith(t, pc), 0);
+	set_range(t, f, a_of(i), range_of_result(t, pc));
+}
+
 static void concat(const struct types *t, struct fact *f, uint32_t i)
 {
 	uint8_t types = 0;
@@ -400,6 +461,8 @@ static void call(const struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t i = t->p->code[pc], a = a_of(i);
 	struct range range = RANGE_OF_INTEGERS;
+	struct result results[RESULTS_MOST];
+	uint32_t nresults = types_results(t, pc, f, results), n;
 	uint8_t result = T_ANY;
 	bool is_wanted;
 
@@ -411,6 +474,10 @@ static void call(const struct types *t, uint32_t pc, struct fact *f)
 	/* If all results are wanted, one is expected of these functions only. */
 	is_wanted = c_of(i) > 1 || (!c_of(i) && range_bits(range) < INTEGER_BITS - 1);
 	forget_from(t, f, a);
+	for (n = 0; n < nresults; n++) {
+		set(t, f, a + n, results[n].types, 0);
+		set_range(t, f, a + n, results[n].range);
+	}
 	/* The caller can check these types even if the call was not inlined. */
 	if (is_wanted && (result == T_INTEGER || result == T_BOOLEAN)) {
 		set(t, f, a, result, 0);
@@ -426,7 +493,7 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 
 	switch (op_of(i)) {
 	case OP_MOVE:
-		copy(t, f, a, f[b]);
+		move(t, pc, f, a, b);
 		break;
 	case OP_LOADK:
 		copy(t, f, a, fact_of(t->p->k[bx_of(i)]));
@@ -459,14 +526,8 @@ static void step(const struct types *t, uint32_t pc, struct fact *f)
 	case OP_NEWTABLE:
 		set(t, f, a, T_TABLE, NEW_TABLE);
 		break;
-	case OP_MOD:
-		/* What a chain has computed before is not stored. */
-		for (r = 1; t->chain[pc] && r < t->chain[pc]; r++)
-			set(t, f, a_of(t->p->code[pc - r]), T_ANY, 0);
-		/* Fall through. */
-	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_POW: case OP_UNM:
-		set(t, f, a, arith_types(t, pc, i), 0);
-		set_range(t, f, a, range_of_result(t, pc));
+	case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_MOD: case OP_POW: case OP_UNM:
+		arith(t, pc, f);
 		break;
 	case OP_LEN:
 		set(t, f, a, f[b].types & ~(T_STRING | T_TABLE) ? T_ANY : T_INTEGER, 0);
@@ -570,6 +631,60 @@ static bool may_be(uint8_t types, bool truth)
 	return types & (truth ? ~T_NIL : T_NIL | T_BOOLEAN);
 }
 
+/* Control reaches @pc if R(@reg) has one of @types. */
+static void flow_if(struct types *t, uint32_t pc, struct fact *f, uint32_t reg, uint8_t types)
+{
+	struct fact was = f[reg];
+
+	refine(t, f, reg, types);
+	flow(t, pc, f);
+	f[reg] = was;
+}
+
+static uint8_t types_that_test(bool truth)
+{
+	return truth ? T_ANY & ~T_NIL : T_NIL | T_BOOLEAN;
+}
+
+/* The types of values that equal the constant @k, or that do not. */
+static uint8_t types_equal(struct value k, bool equal)
+{
+	if (!equal)
+		return k.tag == TAG_NIL ? T_ANY & ~T_NIL : T_ANY;
+	/* 0 and -0 are equal. */
+	if (k.tag == TAG_NUMBER && (!k.bits || k.bits == MINUS_ZERO))
+		return T_NUMBERS;
+	return types_of(k);
+}
+
+/* After the OP_EQ at @pc. */
+static void flow_equal(struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t i = t->p->code[pc], next = next_of(t, pc), reg = b_of(i), k = c_of(i);
+
+	if (reg & RK_K) {
+		reg = c_of(i);
+		k = b_of(i);
+	}
+	if (reg & RK_K || !(k & RK_K)) {
+		flow(t, next + 1, f);
+		return flow(t, jump_target(t->p, next), f);
+	}
+	flow_if(t, next + 1, f, reg, types_equal(t->p->k[k & ~RK_K], !a_of(i)));
+	flow_if(t, jump_target(t->p, next), f, reg, types_equal(t->p->k[k & ~RK_K], a_of(i)));
+}
+
+/* What is less than a number is a number. */
+static void refine_ordered(const struct types *t, uint32_t pc, struct fact *f)
+{
+	uint32_t b = b_of(t->p->code[pc]), c = c_of(t->p->code[pc]);
+
+	if (!(types_of_rk(t, pc, b) & ~T_NUMBERS) && !(c & RK_K))
+		refine(t, f, c, T_NUMBERS);
+	if (!(types_of_rk(t, pc, c) & ~T_NUMBERS) && !(b & RK_K))
+		refine(t, f, b, T_NUMBERS);
+}
+
 static void flow_on(struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t i = t->p->code[pc], next = next_of(t, pc);
@@ -584,21 +699,25 @@ static void flow_on(struct types *t, uint32_t pc, struct fact *f)
 		return flow(t, next + !!c_of(i), f);
 	case OP_TESTSET:
 		if (may_be(f[b_of(i)].types, !c_of(i)))
-			flow(t, next + 1, f);
+			flow_if(t, next + 1, f, b_of(i), types_that_test(!c_of(i)));
 		if (!may_be(f[b_of(i)].types, c_of(i)))
 			return;
+		refine(t, f, b_of(i), types_that_test(c_of(i)));
 		copy(t, f, a_of(i), f[b_of(i)]);
 		return flow(t, jump_target(t->p, next), f);
 	case OP_TEST:
 		if (may_be(f[a_of(i)].types, !c_of(i)))
-			flow(t, next + 1, f);
+			flow_if(t, next + 1, f, a_of(i), types_that_test(!c_of(i)));
 		if (may_be(f[a_of(i)].types, c_of(i)))
-			flow(t, jump_target(t->p, next), f);
+			flow_if(t, jump_target(t->p, next), f, a_of(i), types_that_test(c_of(i)));
 		return;
 	case OP_TFORLOOP:
 		flow(t, next + 1, f);
 		return flow(t, jump_target(t->p, next), f);
-	case OP_EQ: case OP_LT: case OP_LE:
+	case OP_EQ:
+		return flow_equal(t, pc, f);
+	case OP_LT: case OP_LE:
+		refine_ordered(t, pc, f);
 		flow(t, next + 1, f);
 		return flow(t, jump_target(t->p, next), f);
 	case OP_FORLOOP:
@@ -668,11 +787,14 @@ bool types_infer_for(struct types *t, const struct runtime *runtime, const struc
 	t->target = calloc(p->ncode + 2, 1);
 	t->chain = calloc(p->ncode + 2, 1);
 	t->waiting = calloc(p->ncode + 2, 1);
+	t->taken = calloc(p->ncode + 2, sizeof(*t->taken));
 	/* Room for any register number; allocated, because threads have little stack. */
 	t->now = calloc(REGISTERS, sizeof(*t->now));
-	if (!t->facts || !t->reached || !t->target || !t->chain || !t->waiting || !t->now)
+	if (!t->facts || !t->reached || !t->target || !t->chain || !t->waiting || !t->taken ||
+	    !t->now)
 		return false;
 	mark_targets(t);
+	types_find_taken(t);
 	if (!types_find_chains(t))
 		return false;
 	begin(t);
@@ -695,5 +817,6 @@ void types_free(struct types *t)
 	free(t->target);
 	free(t->chain);
 	free(t->waiting);
+	free(t->taken);
 	free(t->now);
 }

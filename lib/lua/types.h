@@ -57,6 +57,7 @@ struct types {
 	uint8_t *chain;
 	const struct fact *args;
 	uint32_t nargs;
+	uint32_t *taken;	/* for each instruction: the call whose argument it makes, or 0 */
 	bool *waiting;		/* for each instruction: to be visited again */
 	uint32_t next;		/* the next instruction to visit */
 	struct fact *now;	/* REGISTERS facts, as of the current instruction */
@@ -80,6 +81,9 @@ static inline const struct fact *fact_at(const struct types *t, uint32_t pc, uin
  */
 const struct proto *types_inline(const struct types *types, uint32_t pc, const struct fact *f,
 				 uint8_t *result);
+
+/* The types of the result of the arithmetic at @pc, which is left if it is not an integer. */
+uint8_t types_of_arith(const struct types *types, uint32_t pc);
 
 /* The types of an operand, a register or a constant. */
 uint8_t types_of_rk(const struct types *types, uint32_t pc, uint32_t rk);
@@ -123,6 +127,45 @@ uint8_t expected_result(const struct types *types, uint32_t pc, const struct fac
  * as expected of that. ~0: unknown.
  */
 uint32_t expected_arguments(const struct types *types, uint32_t pc);
+
+/**
+ * struct scalar - a scalar in memory, for util.peek() and util.poke()
+ */
+struct scalar {
+	uint32_t size;
+	bool is_signed, is_big;
+};
+
+/*
+ * results.c: the kind that R(@reg), an argument of the call at @pc, names. False: not certain.
+ */
+bool types_scalar(const struct types *types, uint32_t pc, uint32_t reg, struct scalar *kind);
+/* The string that R(@reg) certainly holds before the instruction at @pc; 0: unknown. */
+uint64_t types_constant_text(const struct types *types, uint32_t pc, uint32_t reg);
+
+/**
+ * struct result - a result of a call
+ * @types: its certain types
+ * @range: where it is, if it is an integer
+ */
+struct result {
+	uint8_t types;
+	struct range range;
+};
+
+#define RESULTS_MOST	8
+
+/* The first results of the call at @pc that are known; returns their number. */
+uint32_t types_results(const struct types *types, uint32_t pc, const struct fact *f,
+		       struct result results[RESULTS_MOST]);
+
+/* Fills in types.taken. */
+void types_find_taken(struct types *types);
+/*
+ * Does the instruction at @pc make an argument for which only an integer is expected? If it
+ * cannot, compiled code is left there, so afterwards it and the operands are integers.
+ */
+bool types_takes_integer(const struct types *types, uint32_t pc, const struct fact *f);
 
 /* arith.c: fills in types.chain. False if out of memory. */
 bool types_find_chains(struct types *types);

@@ -4,7 +4,144 @@
 from __future__ import annotations
 
 import pytest
-from test_lua_compiler import STRESS, both
+from test_lua_compiler import STRESS, both, mcode
+
+VALUES = """
+local buf = util.buffer(64)
+util.str_out("-12:name 9007199254740993 99999999999999999999999\\255", buf)
+util.poke(buf + 56, "i8", -1)
+local big = util.peek(buf, "u8")
+local meta = {}
+for _, name in ipairs { "add", "sub", "mul", "mod", "unm", "concat" } do
+  meta["__" .. name] = function(a, b) return name .. type(a) .. type(b) end
+end
+meta.__lt = function(a, b) return "less" end
+meta.__le = meta.__lt
+meta.__eq = function() return true end
+meta.__index = function(t, k) return k end
+local object, other = setmetatable({}, meta), setmetatable({}, meta)
+local values = { 0, -#"", 1, 2, 3, 9, 26, 0.5, 2^51, -2^51, 2^53, 1e300, 0/0, -1, "", "1", "2.0",
+  "x", "0x3", true, false, print, object, other, {}, coroutine.create(print), big }
+local n = 27
+assert(values[n] == big)
+local find, number, str_in, str_out = util.find, util.number, util.str_in, util.str_out
+local peek, poke, byte, sub, match = util.peek, util.poke, string.byte, string.sub, string.match
+-- An address in the buffer, in other forms, too; or the value itself.
+local function place(v)
+  if v == "1" then return ("%d"):format(buf) end
+  return type(v) == "number" and v >= 0 and v < 48 and buf + v or v
+end
+local function show(...)
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    local s = type(v) == "number" and ("%.17g"):format(v) or tostring(v)
+    s = s:gsub("0x%x+", "address"):gsub("%d%.%d+e%+1[45]", "address")
+    s = s:gsub("%d%d%d%d%d%d%d%d%d+", function(digits)
+      return math.abs(tonumber(digits) - buf) < 2^32 and "address" or nil
+    end)
+    if v == 0 and 1 / v < 0 then s = "-0" end
+    print(i, type(v), s)
+  end
+end
+"""
+
+# Functions of one or two values, any of which a script may pass.
+WORK = {
+    "peek": "a = place(a) return peek(a), peek(a + 1, 'u1') + 1, a",
+    "peek at a sum": "local at = place(a) + b return peek(at + 1, 'i1'), at",
+    "kinds": "a = place(a) return peek(a, 'u8'), peek(a, 'i8'), peek(a, 'b4') * 2, peek(a, 'b2')"
+    " - peek(a, 'i2')",
+    "a large scalar": "local v = peek(buf + 24, 'i8') return v, v + a",
+    "a scalar": "local v = peek(buf + 56, 'i8') return v + a, v < a",
+    "poke": "a = place(a) poke(a, 'u1', b) return peek(a, 'u1') - b",
+    "find": "local at = find(buf, a, b) return at, at + 1, at == 3",
+    "find or not": "local at = find(buf, a, ':') if at then return at * 2 end return at, a",
+    "find in an object": "local at = find(buf, 3, b) return pcall(function() return at + a end)",
+    "number": "local v, len = number(buf + 3, a) return v, len, len + 1, v + 1",
+    "number with an end": "a = place(a) local v, len = number(a, b) return v and len - b, v, len,"
+    " a",
+    "large number": "local v, len = number(buf + 9, 16) return v, len, v == a, v + a",
+    "larger number": "local v, len = number(buf + 26, 20) return v, len, v == a, v + a",
+    "str_in": "local s = str_in(buf, a) return s, #s, s .. a, s == b, s + a",
+    "str_out": "local len = str_out(a, buf + 50) return len + 1, len < b",
+    "byte": "local c = byte('name', a) return c, c == 97, c + 1",
+    "sub": "local s = sub('name', a, b) return s, s == 'n', s + a",
+    "sub of a sum": "return sub('name', a + 1, a + b)",
+    "match": "local s = match(a, '%d') return s, s == '1', s .. 'x', s + 1",
+    "positions": "local at, text, stop = match(a, '()(%d)()') return at, text, stop, stop - at,"
+    " text + 1",
+    "a frontier": "local at, text = match(a, '%f[%d]()(%d)') return at, text, at + 1",
+    "more than captures": "local x, y, z = match(a, '(.)') return x, y, z, y == nil, z",
+    "find text": "local from, to = string.find(a, '%d') return from, to, to - from, from + 1",
+    "find plainly": "local from, to, more = string.find(a, '1', 1, true) return from, to, more,"
+    " to + b",
+    "gsub": "local s, n = string.gsub(a, '%d', b) return s, n, n + 1, s + 1",
+    "tonumber": "local v = tonumber(a) return v, v + 1, v < 3, v == 1",
+    "key": "local t = { n = 5, name = 6 } local k = sub('name', 1, a) t[k] = (t[k] or b) return"
+    " k, t[k], t.name",
+    "key of any": "local k = sub('name', 1, 2) return a[k], pcall(function() a[k] = b end)",
+    "a number or none": "local v = tonumber(a) if v then return v < 3, v + 1, -v end return v",
+    "large numbers": "str_out('-6007199254740993-7007199254740993', buf + 28) local v, w ="
+    " number(buf + 28, 17), number(buf + 45, 17) if v and w then return v < w, v, w end",
+    "a position as a key": "local t, at = { 5, 6, 7 }, match(a, '()%d') if at then return t[at], at"
+    " + 1 end return at",
+    "the length of a position": "local at = match(a, '()%d') if at then return #at end return at",
+    "a length": "local len = str_out('0123456789', buf + 32) return len * 281474976710656, len * 2",
+    "any key": "local t = { 5, 6, n = 7, x = 8 } local v = t[a] t[a] = b return v, t[a], t.x, t[1]",
+    "a text or none as a key": "local t, k = { x = 8 }, match(a, '%a') return t[k], k",
+    "arithmetic": "return a + b, a - 1, -a, a",
+    "arithmetic of a nil": "local v = find(buf, 3, 255) return pcall(function() return v end), v"
+    " + a",
+    "a product": "return a * b, b % 7, 3 * a",
+    "a sum then": "local v = a + 1 return v == 2, v, -v, v .. '!', v + v",
+    "if it is": "if a then return a, not a, a == b end return a, b",
+    "or": "local v = a or b return v, v == b, v and 1",
+    "and": "local v = a and b return v, v == b, v or 1",
+    "equals": "if a == 2 then return a + 1, a == b end if a ~= 'x' then return a, b end return a"
+    " .. a",
+    "equals nil": "local x if b ~= 0 then x = a end if x ~= nil then return x end return x, a",
+    "equals 0": "if a == 0 then return a, 1 / a, a + 0, a < 0, a <= -1 end return 0",
+    "if it is not": "if a then return 1 end local t, x = { a }, a return x, t[1], a == false, a =="
+    " nil, not a",
+    "less": "local less = a < 3 return less, a + 1, a",
+    "less than it": "local less = 3 <= a return less, a * 2, a",
+    "less than that": "if a < b then return a, b, a + 1 end return b + 1",
+    "less twice": "local x = a > 0 and a or 1 if x < 10 then return x + 1, x end return x",
+    "chains": "local h, x = 0, 3 a = bit.tobit(a % 2^32) for i = 1, 4 do"
+    " h = (a * 281474976710597) % 2890831365407 x = (h * h) % 0.5 end return h, x, a",
+    "chains and zeros": "local h, x = 0, 13 a = a % 65521 for i = 1, 4 do"
+    " a = (x * 37) % 5 h = -(h % 23) end return h, x, a",
+    "in a loop": "local s = 0 for i = 1, 4 do s = s + byte('name', a) end return s, a",
+    "elements in a loop": "local t, s = { a, b, 1, 2 }, 0 for i = 1, 4 do s = s + byte('name',"
+    " t[i]) end return s",
+    "sums in a loop": "local s = 0 for i = 1, 4 do s = s + byte('name', i + b) * 2 if a == i then"
+    " s = s + a end end return s",
+    "moves in a loop": "local s, x = 0, b for i = 1, 4 do local y = x s = s + byte('name', y) x ="
+    " y + a end return s, x",
+}
+
+
+def program(what: str) -> str:
+    return f"""{VALUES}
+local function work(a, b)
+  {WORK[what]}
+end
+function run()
+  for i = 1, n + 1 do
+    for j = 1, n + 1, i % 3 + 1 do
+      print(i, j)
+      show(pcall(work, values[i], values[j]))
+    end
+  end
+end
+"""
+
+
+@pytest.mark.parametrize("what", WORK)
+def test_any_values(what: str) -> None:
+    done = both(program(what))
+    assert done.returncode == 0 and len(done.stdout) > 1000, done.stderr
+
 
 # Changes after which strings calculate.
 STRINGS = """
@@ -22,11 +159,12 @@ sums.__tostring = function(t) return t[1] end
 @pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
 def test_strings_that_calculate(stress: str) -> None:
     text = f"""{STRINGS}
+    local sub = string.sub
     local function work(s, n)
       local v = s + n
       local w = v + 1
-      local x = s:sub(1, 1) * 2
-      return v, w, -s, s % 3, x, x == 4, type(v), v == w
+      local x = sub(s, 1, 1) * 2
+      return v, w, -s, s % 3, x, x == 4, x + 1, type(v), v == w
     end
     function run()
       for _, s in ipairs {{ "12", "x", "0.5", "" }} do
@@ -38,3 +176,19 @@ def test_strings_that_calculate(stress: str) -> None:
     """
     done = both(stress + text)
     assert done.returncode == 0 and "add x 1" in done.stdout, done.stderr
+
+
+def test_results_of_libraries_are_not_checked() -> None:
+    text = """
+    local find, peek, str_in = {0}
+    local buf = util.buffer(16)
+    function run(n)
+      local at = find(buf, 16, "x")
+      if at then return at + peek(buf + at, "u1") end
+      local key = str_in(buf, n)
+      return #key + peek(buf, "i4") + 1
+    end
+    """
+    sure = text.replace("{0}", "util.find, util.peek, util.str_in")
+    changes = sure + "function change(f) find, peek, str_in = f, f, f end"
+    assert mcode(sure, True) + 200 < mcode(changes, True)
