@@ -73,8 +73,8 @@ struct view {
 
 static struct port *ports[FRAMES_PORTS];
 
-/* @port_meta: created when a script first calls net.frames() */
-static HOT Table *port_meta, *frame_methods;
+/* @port_meta, @port_methods: created when a script first calls net.frames() */
+static HOT Table *port_meta, *port_methods, *frame_methods;
 
 /*
  * @view: 0: a new run, and learn() has not been called; 1: it has been called; above 1: also the
@@ -345,14 +345,24 @@ static inline bool is_frame_at(const TValue *o, const TValue *key)
 	       ttisnumber(key) && (unsigned long)nvalue(key) - 1 < FRAMES_MAX && frames_seen.view;
 }
 
-/* The method @name of a view; NULL if the value is no view, or there is no such method. */
+/* Scripts can replace the methods of neither. */
+static inline Table *methods_of(const TValue *o)
+{
+	if (ttislightuserdata(o))
+		return frame_methods;
+	return ttisuserdata(o) && port_meta && uvalue(o)->metatable == port_meta ? port_methods :
+										   NULL;
+}
+
+/* The method @name of a view or a port; NULL if the value is neither, or has no such method. */
 static inline const TValue *method_of(const TValue *o, const TValue *name)
 {
+	Table *methods = methods_of(o);
 	const TValue *method;
 
-	if (!ttislightuserdata(o))
+	if (!methods)
 		return NULL;
-	method = luaH_getstr(frame_methods, rawtsvalue(name));
+	method = luaH_getstr(methods, rawtsvalue(name));
 	return ttisnil(method) ? NULL : method;
 }
 
@@ -952,6 +962,7 @@ static void push_ports(lua_State *L)
 	lua_createtable(L, 0, 2);
 	lua_newtable(L);
 	luaL_register(L, NULL, port_functions);
+	port_methods = hvalue(L->top - 1);
 	lua_pushcclosure(L, port_index, 1);
 	lua_setfield(L, -2, "__index");
 	hide(L, "port");
