@@ -67,9 +67,11 @@ static void copy_bytes(void *to, const void *from, unsigned int n)
 		memcpy(to, from, n);
 		return;
 	}
-	for (; n >= 2 * sizeof(*p); n -= 2 * sizeof(*p), p += 2, q += 2) {
+	for (; n >= 4 * sizeof(*p); n -= 4 * sizeof(*p), p += 4, q += 4) {
 		p[0] = q[0];
 		p[1] = q[1];
+		p[2] = q[2];
+		p[3] = q[3];
 	}
 	for (; n >= sizeof(*p); n -= sizeof(*p))
 		*p++ = *q++;
@@ -139,11 +141,12 @@ static s64 fetch_call(struct engine_vm *vm, u64 address)
 		struct frame *frame = &frames->in[i];
 
 		slot = 0;
-		record = (struct image_batch_frame){ };
 		if (frame->data) {
 			slot = slot_of(frame->len);
 			describe(&record, frame, at, slot);
 			copy_bytes(bytes, frame->data, frame->len);
+		} else {
+			record = (struct image_batch_frame){ };
 		}
 		memcpy(&records[i], &record, sizeof(record));
 	}

@@ -207,7 +207,7 @@ struct image_batch_port {
  * @found, @found_len: 0, or the offset of its UDP header and the payload's length, if it is a
  *                     whole datagram with correct checksums
  * @slot:    bytes reserved for it at @at
- * @changed: 0
+ * @changed, @unused: 0; @unused is where padding would be
  */
 struct image_batch_frame {
 	unsigned long at;
@@ -215,7 +215,7 @@ struct image_batch_frame {
 	unsigned int vlan;
 	unsigned short sum, sum_start, sum_at;
 	unsigned short udp, payload_len;
-	unsigned short found, found_len, slot, changed;
+	unsigned short found, found_len, slot, changed, unused;
 };
 
 #define IMAGE_FRAME_SLOT	512	/* the least; longer frames get more */

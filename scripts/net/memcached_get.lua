@@ -76,7 +76,7 @@ function run(fd, port, count, ms, up, take)
     if above and wait(fd, up, ms) <= 0 then break end
     local n = frames:receive(BATCH, above and 0 or ms, BATCH, HOLD)
     if n < 0 and answered == 0 then return n end
-    answered = answered + serve(frames, math.max(n, 0), port, above)
+    if n > 0 then answered = answered + serve(frames, n, port, above) end
     if above then
       above:flush()
       for i = 1, above:receive(64, 0) do above[i]:send(frames) end
