@@ -30,7 +30,7 @@ $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcache
 $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/exchange.lua \
 		apps/memcached/serve.lua scripts/net/exchange_frames.lua
 	$(call say,MAKE)
-	$(Q)$(call quiet,memcached) $(MAKE) -s -C $(MEMCACHED_SRC) memcached
+	$(Q)$(call quiet,memcached) $(MAKE) -s -C $(MEMCACHED_SRC) SYSCRIPT=$(CURDIR) memcached
 	$(Q)cp $(MEMCACHED_SRC)/memcached $@
 
 # -- tests ---------------------------------------------------------------------
@@ -47,5 +47,5 @@ test-memcached-udp: $(MEMCACHED)/memcached
 
 # memcached's own tests, in each mode.
 test-memcached-suite: $(MEMCACHED)/memcached
-	$(MAKE) -s -C $(MEMCACHED_SRC) memcached-debug sizes testapp timedrun
+	$(MAKE) -s -C $(MEMCACHED_SRC) SYSCRIPT=$(CURDIR) memcached-debug sizes testapp timedrun
 	apps/memcached/suite $(MEMCACHED) $(MEMCACHED_MODES)
