@@ -71,6 +71,12 @@ AT(Node, i_key.nk.tt, NODE_KEY_TAG);
 AT(Node, i_key.nk.next, NODE_NEXT);
 AT(TString, tsv.hash, STRING_HASH);
 AT(TString, tsv.len, STRING_LEN);
+AT(struct port, in, 0);
+AT(struct port, ready, PORT_READY);
+AT(struct port, views, PORT_VIEWS);
+_Static_assert(offsetof(typeof(frames_seen), frame) == SEEN_FRAME &&
+	       offsetof(typeof(frames_seen), object) == SEEN_OBJECT &&
+	       offsetof(typeof(frames_seen), port) == SEEN_PORT, "frames_seen");
 _Static_assert(sizeof(TValue) == VALUE_SIZE && sizeof(CallInfo) == CI_SIZE &&
 	       sizeof(Node) == NODE_SIZE && sizeof(TString) == STRING_TEXT, "sizes");
 _Static_assert(bitmask(BLACKBIT) == OBJECT_BLACK && bitmask(WATCHEDBIT) == OBJECT_WATCHED, "marks");
@@ -501,15 +507,34 @@ static long compiled_setglobal(lua_State *L, long pc)
 /* The view that the object has at @place if it is a port, or 0. */
 static long compiled_view(Udata *object, long place)
 {
-	unsigned int index = *(unsigned int *)(object + 1);
+	struct port *port;
 	unsigned long view;
 
 	if (!port_meta || object->uv.metatable != port_meta || !frames_seen.view ||
 	    (unsigned long)place - 1 >= FRAMES_MAX)
 		return 0;
-	view = (unsigned long)view_value(index, ports[index], place - 1);
-	see_frame(ports[index], place - 1, view);
+	port = ports[*(unsigned int *)(object + 1)];
+	view = port->views | (place - 1);
+	frames_seen.object = object;
+	frames_seen.port = port;
+	see_frame(port, place - 1, view);
 	return (long)view;
+}
+
+/* frame:str() of the @n bytes at @p. */
+static long compiled_frame_text(lua_State *L, StkId ra, const char *p, unsigned long n)
+{
+	put_text(L, ra, p, n);
+	check_collector(L);
+	return 1;
+}
+
+/* frame:reply(@n), or 0 if that fails or raises an error. */
+static long compiled_replied(struct image_batch_frame *frame, unsigned long n, unsigned long value)
+{
+	const struct view view = view_from(value);
+
+	return may_note(view.port) && reply_with(&view, frame, n);
 }
 
 static long compiled_gettable(lua_State *L, long pc)
@@ -768,6 +793,7 @@ static long compiled_field(Table *t, TString *key)
 }
 
 #define compiled_call compiled_call_at
+#define compiled_copied memcpy
 #define HELPER_ENTRY(name)	[HELPER_##name] = (uint64_t)compiled_##name,
 #define INTRINSIC_ENTRY(name)	[INTRINSIC_##name] = (uint64_t)name,
 static const struct runtime_exports exports = {
@@ -775,3 +801,4 @@ static const struct runtime_exports exports = {
 	{ INTRINSICS(INTRINSIC_ENTRY) },
 };
 #undef compiled_call
+#undef compiled_copied

@@ -34,6 +34,9 @@ _Static_assert(sizeof(struct image_batch_frame) == sizeof(struct frame), "as_fra
 
 /**
  * struct port - a packet socket in a script
+ * @views: the value of the first frame's view
+ * @ready: @n if @fetched, otherwise 0
+ * @index: its index in ports[]
  * @number: its number in the engine
  * @engine: the engine that assigned @number; another one has to open the port again
  * @fd, @take, @all: arguments for opening it again
@@ -47,6 +50,8 @@ _Static_assert(sizeof(struct image_batch_frame) == sizeof(struct frame), "as_fra
  */
 struct port {
 	struct image_batch_frame in[FRAMES_MAX];
+	unsigned long views;
+	unsigned int ready, index;
 	struct image_batch_out out[FRAMES_MAX];
 	char *more[FRAMES_MAX];
 	unsigned int more_size[FRAMES_MAX];
@@ -80,12 +85,15 @@ static HOT Table *port_meta, *port_methods, *frame_methods;
  * @view: 0: a new run, and learn() has not been called; 1: it has been called; above 1: also the
  *	view that a method was last called on
  * @frame: that view's frame, valid only while @view is above 1
+ * @object, @port: the port that was last indexed, as the script has it; NULL while @view is 0
  *
- * Compiled functions read both (layout.h).
+ * Compiled functions read and write them (layout.h).
  */
 static HOT struct {
 	unsigned long view;
 	struct image_batch_frame *frame;
+	const Udata *object;
+	struct port *port;
 } frames_seen;
 
 /* -- The engine ------------------------------------------------------------------ */
@@ -122,6 +130,13 @@ static void commit_others(const struct port *but)
 			commit(ports[i]);
 }
 
+/* To be called when @n, @fetched or @batch has changed. */
+static void settle(struct port *port)
+{
+	port->ready = port->fetched ? port->n : 0;
+	port->views = (port->batch << VIEW_PORT | (port->index + 1)) << VIEW_PLACE;
+}
+
 /* Sets the port's number in the engine, from a result that may be -errno. */
 static void number_port(struct port *port, long number)
 {
@@ -143,6 +158,7 @@ static void learn(struct port *port)
 	port->batch = call.batch;
 	port->n = 0;
 	port->fetched = true;
+	settle(port);
 }
 
 static __attribute__((noinline)) void learn_all(void)
@@ -201,6 +217,7 @@ static __attribute__((noinline)) void fetch(lua_State *L, struct port *port)
 	if (runtime_batch(IMAGE_BATCH_FRAMES_FETCH, &call) != (long)port->n)
 		port->n = 0;
 	port->fetched = true;
+	settle(port);
 }
 
 /* Moves the frame's bytes to separate memory of at least @size bytes. */
@@ -242,19 +259,17 @@ static __attribute__((noinline)) bool grow(lua_State *L, struct port *port, unsi
 
 /* -- Views --------------------------------------------------------------------------- */
 
-/* The value of a view. */
-static inline void *view_value(unsigned int index, const struct port *port, unsigned int place)
+static inline struct view view_from(unsigned long v)
 {
-	return (void *)((port->batch << VIEW_PORT | (index + 1)) << VIEW_PLACE | place);
-}
-
-static inline struct view view_of(const TValue *o)
-{
-	unsigned long v = (unsigned long)pvalue(o);
 	unsigned int index = (v >> VIEW_PLACE & ((1 << VIEW_PORT) - 1)) - 1;
 
 	return (struct view){ ports[index % FRAMES_PORTS], v >> (VIEW_PLACE + VIEW_PORT),
 			      v & ((1 << VIEW_PLACE) - 1) };
+}
+
+static inline struct view view_of(const TValue *o)
+{
+	return view_from((unsigned long)pvalue(o));
 }
 
 /* Is the view of the port's present batch?  Compares the bits that fit in a view. */
@@ -329,7 +344,7 @@ static inline void set_view(StkId to, const TValue *owner, long place)
 {
 	unsigned int index = *(const unsigned int *)(rawuvalue(owner) + 1);
 
-	setpvalue(to, view_value(index, ports[index], place - 1));
+	setpvalue(to, (void *)(ports[index]->views | (place - 1)));
 }
 
 static void push_view(lua_State *L, long place)
@@ -691,21 +706,28 @@ static bool may_note(const struct port *to)
 	return to->waiting + to->nout < FRAMES_MAX;
 }
 
+/* False if there is no datagram in the frame, or its payload is shorter than @n. */
+static inline bool reply_with(const struct view *view, struct image_batch_frame *frame,
+			      unsigned long n)
+{
+	if (!frame->udp || n > FRAME_MAX || frame->udp + UDP_LEN + n > frame->len)
+		return false;
+	frame->len = frame->udp + UDP_LEN + n;
+	note(view->port, view, frame, true);
+	remove_frame(frame);
+	return true;
+}
+
 /* frame:reply(len) -> was it queued? */
 static int frame_reply_of(lua_State *L)
 {
 	const struct view view = view_at(L, 1);
 	struct image_batch_frame *frame = frame_of(L, &view);
-	unsigned long n = check_long(L, 2), end = frame->udp + UDP_LEN + n;
+	unsigned long n = check_long(L, 2);
 	bool may = may_note(view.port);
 
-	if (may) {
-		if (!frame->udp || n > FRAME_MAX || end > frame->len)
-			return luaL_error(L, "udp() has found no datagram here, or its payload is shorter");
-		frame->len = end;
-		note(view.port, &view, frame, true);
-		remove_frame(frame);
-	}
+	if (may && !reply_with(&view, frame, n))
+		return luaL_error(L, "udp() has found no datagram here, or its payload is shorter");
 	lua_pushboolean(L, may);
 	return 1;
 }
@@ -747,6 +769,7 @@ static int port_receive(lua_State *L)
 	port->bytes = call.bytes;
 	port->n = ret > 0 ? ret : 0;
 	port->fetched = ret <= 0;
+	settle(port);
 	push_long(L, ret);
 	return 1;
 }
@@ -858,6 +881,7 @@ static long build(lua_State *L, struct port *port, unsigned long n)
 	frame = &port->in[place];
 	*frame = (struct image_batch_frame){ .changed = 1 };
 	port->n = place + 1;
+	settle(port);
 	move_frame(L, port, place, n < IMAGE_FRAME_SLOT ? IMAGE_FRAME_SLOT : n);
 	frame->room = call.room < frame->slot ? call.room : frame->slot;
 	frame->len = n;
@@ -990,6 +1014,8 @@ static struct port *new_port(lua_State *L, unsigned int i, int fd)
 
 	memset(port, 0, sizeof(*port));
 	port->fd = fd;
+	port->index = i;
+	settle(port);
 	*(unsigned int *)lua_newuserdata(L, sizeof(i)) = i;
 	uvalue(L->top - 1)->metatable = port_meta;
 	lua_pushvalue(L, -1);

@@ -205,18 +205,10 @@ QUICK(put)
 QUICK(reply)
 {
 	struct image_batch_frame *frame = nargs == 2 ? quick_frame(func + 1) : NULL;
-	struct view view;
-	unsigned long n;
 
-	if (!frame || !frame->udp || !quick_is_int(func + 2))
+	if (!frame || !quick_is_int(func + 2) ||
+	    !compiled_replied(frame, nvalue(func + 2), (unsigned long)pvalue(func + 1)))
 		return quick_not(L, func, nargs, nresults);
-	view = view_of(func + 1);
-	n = nvalue(func + 2);
-	if (!may_note(view.port) || n > FRAME_MAX || frame->udp + UDP_LEN + n > frame->len)
-		return quick_not(L, func, nargs, nresults);
-	frame->len = frame->udp + UDP_LEN + n;
-	note(view.port, &view, frame, true);
-	remove_frame(frame);
 	setbvalue(func, 1);
 	return quick_end(L, func, 1, nresults);
 }

@@ -124,7 +124,8 @@ enum {
  * Functions that compiled code calls, with L and usually the pc of the current instruction. pcall
  * is called like a compiled function, enter with L and the other arguments of one, resume with L
  * and a function's slot, pc and wanted results, field with a table and a string, view with a
- * userdata and an integer. text.c has those for text, from captures on, and compiled.c the
+ * userdata and an integer, copied as memcpy(), replied with a frame, a length and a
+ * view. text.c has those for text, from captures on, and compiled.c the
  * others, each as compiled_NAME().
  */
 #define HELPERS(X) \
@@ -134,7 +135,7 @@ enum {
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
 	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view) \
-	X(find_byte) X(read_number)
+	X(find_byte) X(read_number) X(frame_text) X(copied) X(replied)
 
 /* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \
@@ -144,11 +145,20 @@ enum {
 	X(util_find) X(util_number) X(str_format) X(str_gsub) X(str_char) X(tinsert) X(math_floor) \
 	X(bit_tobit) X(bit_bnot) X(bit_band) X(bit_bor) X(bit_bxor) \
 	X(bit_lshift) X(bit_rshift) X(bit_arshift) \
-	X(frame_len) X(frame_u1) X(frame_u2) X(frame_u4) X(frame_udp_of) X(frame_ports_of)
+	X(frame_len) X(frame_u1) X(frame_u2) X(frame_u4) X(frame_udp_of) X(frame_ports_of) \
+	X(frame_str) X(frame_put) X(frame_reply_of)
 
-/* The view that was looked at last, and its struct image_batch_frame: see frames.c. */
+/*
+ * The view that was looked at last, its struct image_batch_frame, and the port that was last
+ * indexed, as a userdata and as struct port, which begins with the frames: see frames.c.
+ */
 #define SEEN_VIEW	0
 #define SEEN_FRAME	8
+#define SEEN_OBJECT	16
+#define SEEN_PORT	24
+
+#define PORT_VIEWS	2560	/* the first view */
+#define PORT_READY	2568	/* the number of frames in the arena */
 
 #define HELPER_NUMBER(name)	HELPER_##name,
 enum { HELPERS(HELPER_NUMBER) HELPERS_N };

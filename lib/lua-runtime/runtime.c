@@ -511,6 +511,7 @@ COSY_FUNCTION void lua_runtime(struct runtime_io *frame)
 	is_running = 1;
 	call->stop = 0;
 	frames_seen.view = 0;
+	frames_seen.object = NULL;
 	if (L)
 		run = call_compiled_run(L, call);
 	if (!L || !finish_quickly(L, call, run))

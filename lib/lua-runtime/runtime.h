@@ -56,7 +56,7 @@ struct runtime_excluded {
 };
 
 /* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	14
+#define RUNTIME_VERSION	15
 
 /**
  * struct runtime_io - one call of run(); in the arena

@@ -287,6 +287,7 @@ void compile_text(struct compiler *c, int intrinsic, u32 back);
 bool compile_text_tail(struct compiler *c, int intrinsic, u32 back);
 /* views.c: methods of frames, likewise. */
 bool is_view_intrinsic(const struct compiler *c, int intrinsic);
+bool view_knows(int intrinsic, u32 arg);
 void compile_view_method(struct compiler *c, u32 i, int intrinsic, u32 back);
 /*
  * A loop over string.gmatch(): its next time around, which goes to @again, or at its end to

@@ -453,6 +453,9 @@ bool intrinsic_knows(const struct compiler *c, u32 reg)
 		return fact_at(&c->types, c->pc, a)->sure;
 	if (is_text_intrinsic(c, expected_intrinsic(c, a)))
 		return text_knows(c, expected_intrinsic(c, a), reg);
+	if (is_view_intrinsic(c, expected_intrinsic(c, a)) &&
+	    !view_knows(expected_intrinsic(c, a), reg - a))
+		return false;
 	if (rk_is_constant(&c->types, c->pc, reg, &k))
 		return true;
 	/* The kind of the scalar. */

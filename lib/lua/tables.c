@@ -3,6 +3,9 @@
  * Compiles accesses to tables (see compile.h): elements of array parts, and fields at their
  * expected nodes; for all others a helper searches.
  */
+#include <linux/syscript_image_batch.h>
+#include <stddef.h>
+
 #include "compile.h"
 
 static u32 insn_at(const struct compiler *c)
@@ -429,21 +432,50 @@ static void check_text(struct compiler *c, u32 key, u32 back, u32 slow)
 			cold_path_to(c, emit_by_text, back, slow));
 }
 
+/*
+ * r5 = the view of frame r2, from 1, of the port in r1, which is looked at now. Goes to @other,
+ * with both, unless it is the port that was last indexed, and has the frame in the arena.
+ */
+static void load_view(struct compiler *c, u32 other)
+{
+	emit_address(c->e, 3, c->runtime->seen - (uintptr_t)c->runtime->arena);
+	emit_load(c->e, INSN_DW, 4, 3, SEEN_OBJECT);
+	emit_branch(c->e, INSN_JNE, 1, 4, other);
+	emit_load(c->e, INSN_DW, 4, 3, SEEN_PORT);
+	emit_load(c->e, INSN_W, 5, 4, PORT_READY);
+	emit_mov(c->e, 0, 2);
+	emit_alu_imm(c->e, INSN_SUB, 0, 1);
+	emit_branch(c->e, INSN_JGE, 0, 5, other);
+	emit_load(c->e, INSN_DW, 5, 4, PORT_VIEWS);
+	emit_alu(c->e, INSN_OR, 5, 0);
+	emit_alu_imm(c->e, INSN_MUL, 0, sizeof(struct image_batch_frame));
+	emit_alu(c->e, INSN_ADD, 4, 0);
+	emit_load(c->e, INSN_DW, 0, 4, offsetof(struct image_batch_frame, at));
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, other);
+	emit_store(c->e, INSN_DW, 3, SEEN_VIEW, 5);
+	emit_store(c->e, INSN_DW, 3, SEEN_FRAME, 4);
+}
+
 /* The indexed value may be a port, whose elements are views of frames. */
 static void emit_view(struct compiler *c, const struct cold *cold)
 {
 	u32 i = insn_at(c), slow = cold_helper(c, HELPER_gettable, cold->back);
+	u32 other = emit_label(c->e), found = emit_label(c->e);
 
 	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, b_of(i)));
 	emit_branch_imm(c->e, INSN_JNE, 0, TAG_USERDATA, slow);
 	load_integer(c, 2, c_of(i), slow);
 	emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, b_of(i)));
-	emit_call(c->e, c->runtime->exports.helpers[HELPER_view]);
-	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
-	emit_mov(c->e, 5, 0);
+	load_view(c, other);
+	emit_land(c->e, found);
 	emit_constant(c->e, 4, TAG_POINTER);
 	take_value(c, a_of(i));
 	emit_jump(c->e, cold->back);
+	emit_land(c->e, other);
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_view]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_mov(c->e, 5, 0);
+	emit_jump(c->e, found);
 }
 
 void compile_gettable(struct compiler *c)

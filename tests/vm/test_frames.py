@@ -562,6 +562,87 @@ def test_what_else_has_such_methods(mode: str, far: socket.socket) -> None:
     assert Script(mode, LOOKED_AT)(far.fileno()) == 2
 
 
+EDGES = """
+local function cut(x, off, n) return (x:str(off, n)) end
+local function set(x, off, s) x:put(off, s) return x:len() end
+local function answer(x, n) return (x:reply(n)) end
+local other = {}
+function other:str(off, n) return off + n end
+function other:put(off, s) self.text = s end
+function other:len() return 3 end
+function other:reply(n) return n end
+local head = ("\\2"):rep(12) .. "\\8\\0\\69" .. ("\\0"):rep(8) .. "\\17" .. ("\\1"):rep(18)
+
+local function strings(port)
+  local f = port:build("abcdef")
+  assert(cut(f, 0, 6) == "abcdef" and cut(f, 2, 3) == "cde" and cut(f, 6, 0) == "")
+  for _, at in ipairs { { 7, 0 }, { 0, 7 }, { 6, 1 }, { -1, 1 }, { 0, -1 }, { 2^40, 1 },
+                        { 1, 2^40 }, { 2^52, 2^52 }, { 0, "x" }, { 0 } } do
+    assert(not pcall(cut, f, at[1], at[2]))
+  end
+  f:send()
+  assert(not pcall(cut, f, 0, 0))
+end
+
+local function puts(port)
+  local f, g = port:build("abcdef"), port:build("")
+  assert(set(f, 1, "XY") == 6 and set(f, 4, "Z") == 6 and set(f, 6, "") == 6)
+  assert(set(f, 6, "gh") == 8 and set(f, 10, "k") == 11 and f:str(0, 11) == "aXYdZfgh\\0\\0k")
+  assert(set(f, 11, ("m"):rep(1000)) == 1011 and f:str(9, 4) == "\\0kmm" and f:u1(1010) == 109)
+  assert(set(g, 0, "last") == 4 and cut(g, 0, 4) == "last" and cut(f, 0, 2) == "aX")
+  assert(not pcall(set, f, -1, "x") and not pcall(set, f, 10240, "x") and not pcall(set, f, 0, nil))
+  assert(not pcall(set, f, 0, ("x"):rep(10241)) and not pcall(set, f, 2^52, "x"))
+  assert(set(f, 0, 12) == 1011 and f:str(0, 3) == "12Y")
+  f:put(0, "old")
+  f:put(0, 345)
+  assert(f:str(0, 3) == "345")
+  f:send() g:send()
+  assert(not pcall(set, f, 0, ""))
+end
+
+local function datagram(port)
+  local f = port:build(head .. "payload")
+  assert(f:headers() == 42)
+  return f
+end
+
+local function replies(port)
+  local f = port:build(head)
+  assert(not pcall(answer, f, 0))
+  f = datagram(port)
+  for _, n in ipairs { 8, -1, 10241, 2^40, 2^52, "x" } do assert(not pcall(answer, f, n)) end
+  assert(answer(f, 7) == true and not pcall(answer, f, 7))
+  local g, last = datagram(port), datagram(port)
+  assert(answer(g, 0) == true and not pcall(cut, g, 0, 0))
+  port:flush()
+  for _ = 1, 50 do last:put(0, head) end
+  assert(answer(last, 3) == true)
+end
+
+function run(fd)
+  local port = net.frames(fd)
+  assert(not pcall(cut, port[1], 0, 0))
+  for _ = 1, 3 do
+    strings(port)
+    puts(port)
+    replies(port)
+    assert(cut(other, 1, 2) == 3 and set(other, 1, "t") == 3 and answer(other, 5) == 5)
+    assert(not pcall(cut, "text", 1, 2) and not pcall(set, port, 1, "t"))
+    assert(not pcall(answer, nil, 5))
+    port:flush()
+    port:receive(1, 0)
+  end
+  return 1
+end
+"""
+
+
+def test_edges_of_compiled_methods(mode: str, far: socket.socket) -> None:
+    """They take the methods' place only for what the frame has."""
+    assert Script(mode, EDGES)(far.fileno()) == 1
+    assert memory(far)["rmem"] == memory(far)["wmem"] == 0
+
+
 BUILT = """
 local bytes = string.rep("\\2", 12) .. "\\x88\\xb5"
 function run(fd, n)
