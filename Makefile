@@ -160,6 +160,7 @@ deps: $(BUILD)/config.mk
 ##test-vm        the guest tests
 ##test-matrix    the guest tests on all kernels; LONG=--long: all of them
 ##test-sensors   perf trace, bpftrace and consolidate on scripts, in a guest
+##test-sandboxes scripts under sandboxes, sanitizers and debuggers, and beside io_uring, in a guest
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-attack    attacks that take minutes each, of accounts on others among them
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest

@@ -198,6 +198,12 @@ test-sensors: all
 	tools/deps sensors
 	vm/guest -k $(KREL) -m --memory 2G -- $(PYTEST) tests/sensors $(PYTEST_ARGS)
 
+# Sandboxes and tools, which are installed for the test.
+.PHONY: test-sandboxes
+test-sandboxes: all
+	tools/deps sandboxes
+	vm/guest -k $(KREL) -m --memory 2G -- $(PYTEST) tests/sandboxes $(PYTEST_ARGS)
+
 # Runs docs/deploy.md: a Debian with systemd, servers and containers, in a guest.
 .PHONY: test-deploy
 DEPLOY := $(BUILD)/deploy/root

@@ -120,6 +120,28 @@ def test_device_policy_without_the_device(machine: Machine) -> None:
     assert "this unit may not use /dev/syscript" in found["missing"][0]["what"]
 
 
+# Options of systemd.exec(5) that restrict a unit; of these some take the device away.
+SANDBOXING = """
+    CapabilityBoundingSet= DynamicUser=yes IPAddressDeny=any KeyringMode=private
+    LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes PrivateIPC=yes
+    PrivateMounts=yes PrivateNetwork=yes PrivateTmp=yes PrivateUsers=yes ProcSubset=pid
+    ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes ProtectHostname=yes
+    ProtectKernelLogs=yes ProtectKernelModules=yes ProtectKernelTunables=yes
+    ProtectProc=invisible ProtectSystem=strict RemoveIPC=yes RestrictAddressFamilies=AF_UNIX
+    RestrictNamespaces=yes RestrictRealtime=yes RestrictSUIDSGID=yes SecureBits=noroot
+    SystemCallArchitectures=native SystemCallFilter=@system-service
+"""
+WITHOUT_DEVICE = ["DevicePolicy=closed", "DevicePolicy=strict", "PrivateDevices=yes"]
+
+
+def test_each_option(machine: Machine) -> None:
+    found = {
+        option: in_unit(machine, "User=member", option)["backend"]
+        for option in [*SANDBOXING.split(), *WITHOUT_DEVICE]
+    }
+    assert [option for option in found if found[option] == "user"] == WITHOUT_DEVICE
+
+
 # Runs doctor in redis-server's unit, under all of the unit's options.
 BESIDE_REDIS = f"""[Service]
 ExecPaths=/usr/bin {COMMAND}
@@ -286,6 +308,23 @@ def test_lxc(machine: Machine, box: str) -> None:
 def test_lxc_without_the_device(machine: Machine, box: str) -> None:
     found = in_lxc(machine, "", 33)
     assert found["backend"] == "user" and found["missing"]
+
+
+def in_nspawn(machine: Machine, box: str, *options: str) -> dict[str, Any]:
+    """doctor's findings in a container of systemd-nspawn, for a user other than root."""
+    command = ["systemd-run", "-q", "--wait", "--pipe", "systemd-nspawn", "-q", "--console=pipe"]
+    command += ["--link-journal=no", "--user=member", f"--bind-ro={ROOT}", *options, "-D", box]
+    return doctor(machine.run(*command, *DOCTOR))
+
+
+def test_nspawn(machine: Machine, box: str) -> None:
+    found = in_nspawn(machine, box, "--bind=/dev/syscript", "--bind=/dev/syscript-luajit")
+    assert found["watched"]["seccomp"], "nspawn's default filter is on"
+    assert found["backend"] == "kernel"
+
+
+def test_nspawn_without_the_device(machine: Machine, box: str) -> None:
+    assert in_nspawn(machine, box)["backend"] == "user"
 
 
 # -- sandboxes ---------------------------------------------------------------------
