@@ -13,11 +13,16 @@
 #error "syscript needs Linux 6.1 or newer"
 #endif
 
+#include <linux/mm.h>
+
+#if PAGE_SHIFT != 12
+#error "syscript needs a kernel with pages of 4 KiB"
+#endif
+
 #include <linux/fs.h>
 #include <linux/fsnotify.h>
 #include <linux/ftrace.h>
 #include <linux/hrtimer.h>
-#include <linux/mm.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
 #include <linux/posix_acl.h>

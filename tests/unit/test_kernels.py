@@ -38,6 +38,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+def test_machines_by_name() -> None:
+    for name in ("6.12-arm64", "6.1.0-57-arm64", "6.12.118+deb13-arm64"):
+        assert kernels.arch_of(name) == kernels.ARM64
+    for name in ("6.1", "newest", "debug", "6.1.0-57-amd64"):
+        assert kernels.arch_of(name) == kernels.AMD64
+
+
 @pytest.mark.parametrize("tool", ["xz", "zstd"])
 def test_a_kernel_is_unpacked(tree: Path, tool: str) -> None:
     payload = subprocess.run([tool, "-c"], input=KERNEL, stdout=subprocess.PIPE, check=True)
