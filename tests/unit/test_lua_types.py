@@ -54,7 +54,9 @@ WORK = {
     "a large scalar": "local v = peek(buf + 24, 'i8') return v, v + a",
     "a scalar": "local v = peek(buf + 56, 'i8') return v + a, v < a",
     "poke": "a = place(a) poke(a, 'u1', b) return peek(a, 'u1') - b",
-    "find": "local at = find(buf, a, b) return at, at + 1, at == 3",
+    # Not behind the buffer, where addresses of this run are.
+    "find": "if (tonumber(a) or 0) > 64 then return a end local at = find(buf, a, b) return at,"
+    " at + 1, at == 3",
     "find or not": "local at = find(buf, a, ':') if at then return at * 2 end return at, a",
     "find in an object": "local at = find(buf, 3, b) return pcall(function() return at + a end)",
     "number": "local v, len = number(buf + 3, a) return v, len, len + 1, v + 1",
