@@ -16,7 +16,7 @@
 #include "embed/netfilter.h"
 #include "embed/process.h"
 #include "engine.h"
-#include "syscall_jump_table.h"
+#include "kernel/syscalls.h"
 #include "idle.h"
 #include "internals.h"
 #include "prog_registry.h"
@@ -73,7 +73,7 @@ static int __init syscript_init_all(void)
 	err = usermode_init();
 	if (err)
 		return err;
-	err = syscall_entry_init();
+	err = syscalls_init();
 	if (err)
 		return err;
 	observers_init();

@@ -31,7 +31,7 @@ extern const u16 syscall_entry_numbers[];
 /* Makes the call with @index. */
 long syscall_entry_call(unsigned int index, const struct pt_regs *regs);
 
-/* 0; -ENOMEM; or -ENOENT, after a message, if the kernel's table is not as expected. */
-int __init syscall_entry_init(void);
+/* 0; -ENOMEM; or -ENOENT if the kernel's functions are not found as expected. */
+int __init arch_syscalls_init(void);
 
 #endif /* SYSCRIPT_SYSCALL_JUMP_TABLE_H */

@@ -16,6 +16,7 @@
 #include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/signal.h>
 #include <linux/spinlock.h>
@@ -33,6 +34,11 @@ static const u8 arg_counts[] = {
 
 #define SYSCALL(name, kinds, flags) flags,
 static const u8 call_flags[] = {
+#include "syscalls.def"
+};
+
+const u16 syscall_entry_numbers[] = {
+#define SYSCALL(name, kinds, flags)	__NR_##name,
 #include "syscalls.def"
 };
 
@@ -192,4 +198,29 @@ long syscalls_plain_watched(struct run *run, unsigned int index, const struct pt
 	if (err)
 		run_stop(run, err);
 	return err ? err : ret;
+}
+
+/* -- Loading ----------------------------------------------------------------------- */
+
+/* Do the entries lead to the kernel's functions? */
+static bool __init entries_work(void)
+{
+	static const struct pt_regs none;
+	pid_t parent;
+
+	rcu_read_lock();
+	parent = task_tgid_vnr(rcu_dereference(current->real_parent));
+	rcu_read_unlock();
+	return syscall_entry_getppid(&none) == parent;
+}
+
+int __init syscalls_init(void)
+{
+	int err = arch_syscalls_init();
+
+	if (!err && !entries_work())
+		err = -ENOENT;
+	if (err == -ENOENT)
+		pr_err("this kernel's system calls cannot be made from here\n");
+	return err;
 }

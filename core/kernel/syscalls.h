@@ -22,6 +22,9 @@ struct run;
 /* Defines SC_*. */
 #include "syscalls.def"
 
+/* 0, -ENOMEM, or -ENOENT after a message. */
+int __init syscalls_init(void);
+
 /*
  * Makes call @index (the line in syscalls.def, counting SYSCALL() only) with the arguments in
  * @regs.  Returns 0 with the call's own result in @ret, where -ERESTART* has become -EINTR; or,

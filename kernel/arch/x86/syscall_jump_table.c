@@ -4,12 +4,8 @@
  * function into text that syscall_jumps.S reserves, with addresses from the kernel's system call
  * table. The table is not exported, so it is found by name and checked.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/errno.h>
 #include <linux/mm.h>
-#include <linux/printk.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/vmalloc.h>
 #include <asm/sync_core.h>
@@ -37,11 +33,6 @@ long syscall_entry_call(unsigned int index, const struct pt_regs *regs)
 	}
 	return -EINVAL;
 }
-
-const u16 syscall_entry_numbers[] = {
-#define SYSCALL(name, kinds, flags)	__NR_##name,
-#include "syscalls.def"
-};
 
 /* The kernel's table, or NULL if the entry of getppid(2) is not the symbol's address. */
 static const sys_call_ptr_t *__init find_table(void)
@@ -83,18 +74,6 @@ static void __init jumps_sync(void *unused)
 	sync_core();
 }
 
-/* Is the jump's target the table's entry? */
-static bool __init jumps_work(void)
-{
-	static const struct pt_regs none;
-	pid_t parent;
-
-	rcu_read_lock();
-	parent = task_tgid_vnr(rcu_dereference(current->real_parent));
-	rcu_read_unlock();
-	return syscall_entry_getppid(&none) == parent;
-}
-
 static int __init write_jumps(const sys_call_ptr_t *table)
 {
 	char *alias = jumps_map_writable();
@@ -110,15 +89,9 @@ static int __init write_jumps(const sys_call_ptr_t *table)
 	return 0;
 }
 
-int __init syscall_entry_init(void)
+int __init arch_syscalls_init(void)
 {
 	const sys_call_ptr_t *table = find_table();
-	int err = table ? write_jumps(table) : -ENOENT;
 
-	if (err == -ENOMEM)
-		return err;
-	if (!err && jumps_work())
-		return 0;
-	pr_err("this kernel's system calls cannot be made from here\n");
-	return -ENOENT;
+	return table ? write_jumps(table) : -ENOENT;
 }
