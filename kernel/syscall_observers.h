@@ -32,6 +32,21 @@ void observers_init(void);
 void observers_exit(void);
 
 /*
+ * The bits of @task, which is current.  Other threads change them at any time.  No READ_ONCE(),
+ * which would cost an instruction in each call of a script.
+ */
+static __always_inline unsigned long watch_bits(const struct task_struct *task)
+{
+	return data_race(task_thread_info(task)->WATCH_WORD) & WATCH_ALL;
+}
+
+/* The bits of the current task, read once for several decisions. */
+static __always_inline unsigned long watch_bits_once(void)
+{
+	return READ_ONCE(current_thread_info()->WATCH_WORD) & WATCH_ALL;
+}
+
+/*
  * Is @task, which is current, watched?  Covers everything that can change during a
  * system call: audit rules cannot, if audit_dummy_context() was true at its entry.
  */

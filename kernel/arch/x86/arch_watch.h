@@ -6,7 +6,6 @@
 #ifndef SYSCRIPT_ARCH_WATCH_H
 #define SYSCRIPT_ARCH_WATCH_H
 
-#include <linux/compiler.h>
 #include <linux/thread_info.h>
 
 #define WATCH_FILTERS	SYSCALL_WORK_SECCOMP
@@ -16,19 +15,7 @@
 			 SYSCALL_WORK_SYSCALL_USER_DISPATCH)
 #define WATCH_ALL	(WATCH_FILTERS | WATCH_EVENTS | WATCH_AT_ENTRY)
 
-/*
- * The bits of @task, which is current.  Other threads change them at any time.  No READ_ONCE(),
- * which would cost an instruction in each call of a script.
- */
-static __always_inline unsigned long watch_bits(const struct task_struct *task)
-{
-	return data_race(task_thread_info(task)->syscall_work) & WATCH_ALL;
-}
-
-/* The bits of the current task, read once for several decisions. */
-static __always_inline unsigned long watch_bits_once(void)
-{
-	return READ_ONCE(current_thread_info()->syscall_work) & WATCH_ALL;
-}
+/* The word of a struct thread_info that has them. */
+#define WATCH_WORD	syscall_work
 
 #endif /* SYSCRIPT_ARCH_WATCH_H */
