@@ -13,21 +13,25 @@
 
 /* -- Constants --------------------------------------------------------------------------------- */
 
-/* On the straight line to there it is loaded, and then only higher registers are written. */
+bool types_last_at(const struct types *t, uint32_t *pc, uint32_t reg)
+{
+	while (*pc && !t->target[*pc] && t->p->begins[*pc - 1])
+		if (a_of(t->p->code[--*pc]) <= reg)
+			return true;
+	return false;
+}
+
 uint64_t types_constant_text(const struct types *t, uint32_t pc, uint32_t reg)
 {
 	const struct proto *p = t->p;
 	uint32_t i;
 
-	while (pc && !t->target[pc] && p->begins[pc - 1]) {
-		i = p->code[--pc];
-		if (a_of(i) > reg)
-			continue;
-		if (op_of(i) != OP_LOADK || a_of(i) != reg || p->k[bx_of(i)].tag != TAG_STRING)
-			return 0;
-		return p->k[bx_of(i)].bits;
-	}
-	return 0;
+	if (!types_last_at(t, &pc, reg))
+		return 0;
+	i = p->code[pc];
+	if (op_of(i) != OP_LOADK || a_of(i) != reg || p->k[bx_of(i)].tag != TAG_STRING)
+		return 0;
+	return p->k[bx_of(i)].bits;
 }
 
 bool types_scalar(const struct types *t, uint32_t pc, uint32_t reg, struct scalar *kind)

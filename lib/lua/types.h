@@ -140,6 +140,11 @@ struct scalar {
  * results.c: the kind that R(@reg), an argument of the call at @pc, names. False: not certain.
  */
 bool types_scalar(const struct types *types, uint32_t pc, uint32_t reg, struct scalar *kind);
+/*
+ * Moves @pc back to the last instruction before it whose R(A) is at most @reg, if that is on the
+ * straight line to @pc: so R(@reg) has not been written since.
+ */
+bool types_last_at(const struct types *types, uint32_t *pc, uint32_t reg);
 /* The string that R(@reg) certainly holds before the instruction at @pc; 0: unknown. */
 uint64_t types_constant_text(const struct types *types, uint32_t pc, uint32_t reg);
 

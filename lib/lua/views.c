@@ -168,14 +168,11 @@ static bool is_method_of_view(const struct compiler *c, u32 a)
 {
 	u32 pc = c->pc, i;
 
-	while (pc && !c->types.target[pc] && c->p->begins[pc - 1]) {
-		i = c->p->code[--pc];
-		if (op_of(i) == OP_SELF && a_of(i) == a)
-			return types_view_method(&c->types, pc, fact_at(&c->types, pc, 0)) != 0;
-		if (a_of(i) <= a + 1)
-			return false;
-	}
-	return false;
+	if (!types_last_at(&c->types, &pc, a + 1))
+		return false;
+	i = c->p->code[pc];
+	return op_of(i) == OP_SELF && a_of(i) == a &&
+	       types_view_method(&c->types, pc, fact_at(&c->types, pc, 0)) != 0;
 }
 
 bool is_view_intrinsic(const struct compiler *c, int intrinsic)
