@@ -234,14 +234,15 @@ test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
 
 # The guest has a Python of its own.
 ARM64_KREL ?= 6.1-arm64
+ARM64_PYTEST = vm/guest -k $(ARM64_KREL) -m -- \
+	env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
+	python3 -m pytest -q -p no:cacheprovider
 .PHONY: test-arm64-guest
 test-arm64-guest: guest-programs | $(BUILD)/deps/arm64-tests.ready
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli
 	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_KREL) module
-	vm/guest -k $(ARM64_KREL) -m -- env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
-		python3 -m pytest -q -p no:cacheprovider tests/arm64/guest tests/vm/test_lua_runtime.py
-	vm/guest -k $(ARM64_KREL) -m -- env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
-		python3 -m pytest -q -p no:cacheprovider tests/vm/test_attacks.py -k confined
+	$(ARM64_PYTEST) tests/arm64/guest tests/vm/test_lua_runtime.py
+	$(ARM64_PYTEST) tests/vm/test_attacks.py -k confined
 
 # Seconds during which filters, threads and descriptors change under running scripts.
 STORM_TIME ?= 300
