@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
 /* Switches between the thread's stack and a program's own; for x86-64: kernel/arch/x86/stack.S. */
-#include "frame.S"
+#include "../../../arch/arm64/frame.S"
 
 	.section .note.GNU-stack, "", %progbits
 	.text

@@ -11,20 +11,11 @@
  */
 #include "../../machine.h"
 
+#include "../../../../core/arch/arm64/frame.S"
+
 #ifdef __KERNEL__
 #include "stubs.h"
 #else
-#include "../../../../core/user/arch/arm64/frame.S"
-
-/* Reached by direct calls and jumps only. */
-.macro STUB name
-	.globl \name
-	.hidden \name
-	.type \name, %function
-	.balign 4
-\name:
-.endm
-
 .macro BARRIER
 .endm
 
