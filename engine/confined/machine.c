@@ -28,7 +28,6 @@ AT(MACHINE_AT_ENTRY, entry);
 AT(MACHINE_AT_BUDGET, budget);
 AT(MACHINE_AT_ATOMIC, atomic);
 AT(MACHINE_AT_NATIVE_TOP, native_top);
-AT(MACHINE_AT_HISTORY, history);
 
 /* stubs.S */
 extern const u8 confined_fault_function[];

@@ -55,7 +55,6 @@
 #define MACHINE_AT_BUDGET	184
 #define MACHINE_AT_ATOMIC	192
 #define MACHINE_AT_NATIVE_TOP	200
-#define MACHINE_AT_HISTORY	208
 
 /* Offsets in struct percpu_ctx, kernel/percpu_ctx.h. */
 #define PERCPU_CTX_AT_EVENT		0
@@ -92,7 +91,6 @@
  * @atomic: runs in CONTEXT_ATOMIC, and calls functions of the subsystem
  * @native_top: where generated code has a stack and the processor's stack pointer does not change
  *          for it: its end, or 0 for a part of the caller's stack
- * @history: taken branches that clear a CPU's branch history, where no instruction does; 0: none
  */
 struct machine {
 	s64 fuel;
@@ -118,7 +116,6 @@ struct machine {
 	u64 budget;
 	bool atomic;
 	u64 native_top;
-	u32 history;
 };
 
 /*

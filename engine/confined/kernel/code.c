@@ -303,10 +303,10 @@ static noinline void sync_this_cpu(void *unused)
 
 /*
  * CPUs may have fetched the bytes that were there before, and the caller's process may run the
- * new code on any of them. CPUs that have its memory map loaded are interrupted to serialise.
- * Other CPUs load the map first, by a write to CR3, which serialises as well; the barriers of
- * mm_cpumask() order the two. Code that is not one process's may run on any CPU: then all are
- * interrupted. A base is written before its extensions, so it is synchronised with them.
+ * new code on any of them. If arch_code_map() names its memory map, CPUs that have that loaded are
+ * interrupted to serialise, and others serialise when they load it; the barriers of mm_cpumask()
+ * order the two. Otherwise, and for code that is not one process's, all CPUs are interrupted. A
+ * base is written before its extensions, so it is synchronised with them.
  */
 void code_sync(const struct code *code)
 {
@@ -581,11 +581,11 @@ static void *map_writable(void *p, unsigned long n)
 	return alias;
 }
 
-u32 code_history __ro_after_init;
+u32 confined_history __ro_after_init;
 
 int code_init(void)
 {
-	code_history = arch_history();
+	confined_history = arch_history();
 	get_random_bytes(&digest_key, sizeof(digest_key));
 	room = map_writable(confined_room, EXEC_PAGES);
 	if (!room)

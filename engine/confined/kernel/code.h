@@ -74,8 +74,8 @@ int code_check(const void *data, size_t len, const struct code *base, char *erro
 struct jit_thunk code_thunk(u32 nr);
 int code_thunk_args(u64 address);
 
-/* The value of machine.history. */
-extern u32 code_history;
+/* The value of arch_history(), for stubs.S. */
+extern u32 confined_history;
 
 /* Frees code that has had no program for a minute: true if any is left. */
 bool code_age(void);

@@ -78,7 +78,6 @@ static void ctx_init(struct percpu_ctx *ctx, const struct engine_vm *vm, unsigne
 	machine->user = vm->machine.user;
 	machine->base = vm->machine.base;
 	machine->atomic = true;
-	machine->history = vm->machine.history;
 	machine->args[0] = machine->user + machine->frame;
 	ctx->head.view = (void *)(unsigned long)machine->base + machine->frame;
 	machine->entry = vm->machine.entry;

@@ -75,7 +75,6 @@ int vm_get_code(struct engine_vm *vm, const struct engine_image *image, size_t m
 	if (err)
 		return err;
 	vm->machine.entry = image->base ? image->base->machine.entry : vm->code->entry;
-	vm->machine.history = code_history;
 	vm->beyond = vm->code->beyond;
 	vm->code_start = vm->code->entry;
 	vm->code_size = vm->code->size;

@@ -29,8 +29,9 @@ static inline bool arch_has_barrier(void)
 #define ARCH_ISAR2_CLRBHB	28
 
 /*
- * For machine.history, as the kernel does after users' BPF programs: nothing where the kernel
- * itself is not protected, or all CPUs have clearbhb; else as many branches as its own loop.
+ * Taken branches that clear a CPU's branch history (BARRIER), as after users' BPF programs: none
+ * where the kernel itself is not protected, or all CPUs have clearbhb; else as many as in its own
+ * loop.
  */
 static inline u32 arch_history(void)
 {

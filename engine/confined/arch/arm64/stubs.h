@@ -6,12 +6,13 @@
 
 /*
  * Clears the branch history, as the kernel does at its entry: by an instruction, or else by as many
- * branches as machine.history says. Changes x9 and the flags.
+ * branches as confined_history says. Changes x9 and the flags.
  */
 .macro BARRIER
 alternative_if ARM64_SPECTRE_BHB
 	hint #22	/* clearbhb */
-	ldr w9, [x25, #MACHINE_AT_HISTORY]
+	adrp x9, confined_history
+	ldr w9, [x9, #:lo12:confined_history]
 	cbz w9, . + 16
 	b . + 4
 	subs w9, w9, #1

@@ -21,15 +21,15 @@ static inline bool arch_has_barrier(void)
 	       boot_cpu_has(X86_FEATURE_CLEAR_BHB_HW);
 }
 
-/* For machine.history: the stubs know what a CPU needs. */
+/* Branches that clear a CPU's branch history: the stubs know them. */
 static inline u32 arch_history(void)
 {
 	return 0;
 }
 
 /*
- * A name, never reused, of the memory map @mm, whose CPUs mm_cpumask() has: only they learn of code
- * for its process.  0: all CPUs do.
+ * A name, never reused, of the memory map @mm if mm_cpumask() has its CPUs, and all others
+ * serialise when they load it: by a write to CR3. Otherwise 0.
  */
 static inline u64 arch_code_map(const struct mm_struct *mm)
 {
