@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """vm/guest: every way in which a run can end. One boot each."""
 
+import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,20 @@ def test_status_and_output_are_the_commands(guest) -> None:
     assert (done.returncode, name, directory) == (7, "member", str(ROOT))
     assert "syscript" in groups.split()
     assert done.stderr.endswith("e\n")
+
+
+@boots
+@long
+def test_tree_below_a_private_directory_in_tmp() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as private:
+        tree = Path(private) / "tree"
+        shutil.copytree(ROOT / "vm", tree / "vm")
+        (tree / "build").mkdir()
+        for name in ("kernels", "venv-guest"):
+            (tree / "build" / name).symlink_to(os.path.realpath(BUILD / name))
+        command = [tree / "vm/guest", "-u", "--", "sh", "-c", "pwd && test -x vm/guest"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, f"{tree}\n"), done.stderr
 
 
 @boots
