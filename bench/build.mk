@@ -163,16 +163,15 @@ model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 
 # The tables of docs/figures.md and the README's picture: counted again, and modelled.
 # FIGURES='frames lua': only these subjects.
-FIGURES ?= requests calls frames compounds lua everyone readdirplus memcached
+FIGURES ?= requests calls frames compounds lua everyone readdirplus files connections programs \
+	hooks memcached
 BENCH_OF_requests := udp
 BENCH_OF_calls := inner
-BENCH_OF_frames := frames
 BENCH_OF_compounds := compound
 BENCH_OF_lua := guest
-BENCH_OF_everyone := everyone
-BENCH_OF_readdirplus := readdirplus
 BENCH_OF_memcached := memcached-sizes
-RESULT_OF = $(BUILD)/bench/$(if $(filter requests,$1),model,$(BENCH_OF_$1)-icount).json
+BENCH_OF = $(or $(BENCH_OF_$1),$1)
+RESULT_OF = $(BUILD)/bench/$(if $(filter requests,$1),model,$(BENCH_OF)-icount).json
 
 # The rows of docs/papers.md. PAPERS=--all: with slow benches; --write: puts the figures into the
 # page; '--only TEXT': only rows with that text.
@@ -182,14 +181,15 @@ papers: unit-programs guest-programs cosy lua-runtime
 	bench/papers.py -k $(KREL) $(PAPERS)
 
 .PHONY: figures figures-page
-figures: $(foreach subject,$(FIGURES),bench-$(BENCH_OF_$(subject))-icount)
+figures: $(foreach subject,$(FIGURES),bench-$(call BENCH_OF,$(subject))-icount)
 	$(if $(filter requests,$(FIGURES)),$(MAKE) model)
-	bench/figures.py --data docs/figures.json --page docs/figures.md --picture docs/figures.svg \
+	bench/figures.py \
 		$(foreach subject,$(FIGURES),--$(subject) $(call RESULT_OF,$(subject)))
 
-# Regenerates the page and the picture from the stored figures.
+# Regenerates the pages and the picture from the stored figures.
 figures-page:
-	bench/figures.py --data docs/figures.json --page docs/figures.md --picture docs/figures.svg
+	bench/figures.py
+	safety/bench/figures.py
 
 # Of apps/build.mk.
 BENCH_APPS := $(COMPOUND_APPS:%=bench-%)

@@ -5,7 +5,8 @@
 A figure typed into a page goes stale, and two pages soon give two values of it. So pages link to
 one page of tables, generated from docs/figures.json: for each subject the tables, the command, the
 kernel and the commit of one run. A bench's results replace a subject's whole entry; the page and
-the picture are always generated from the file.
+the picture are always generated from the file. safety/bench/figures.py does the same for the
+safety kit.
 """
 
 from __future__ import annotations
@@ -54,6 +55,23 @@ CALLS = {
     "open_close": "open, close",
     "udp": "sendto, recvfrom: 128 bytes over UDP",
     "tcp": "the same over TCP",
+}
+
+
+PROGRAMS = {
+    "du": "`du -s`, 20,000 files in 20 directories",
+    "du_nested": "the same in 800 directories",
+    "find": "`find -newer FILE -size +3`, 20,000 files in 20 directories",
+    "find_nested": "the same in 800 directories",
+    "ls_l": "`ls -lR`, 20,000 files",
+    "chmod": "`chmod -R u+w`, 20,000 files, nothing to change",
+    "ninja": "`ninja`, nothing to do, 30,000 files, 160,000 dependencies",
+    "rsync": "`rsync -ain`, 20,000 files, empty destination",
+    "rsync_copy": "`rsync -ai`, 4,000 small files",
+    "few_files": "`du -s`, five files: the library is not loaded",
+    "few_files_ls": "`ls -l`, the same",
+    "few_files_rsync": "`rsync -ain`, the same",
+    "nsd": "NSD, a query, server alone: frames over recvmmsg and sendmmsg",
 }
 
 
@@ -106,6 +124,80 @@ def calls(result: Json) -> Json:
     }
 
 
+def compounds(result: Json) -> Json:
+    """Programs of a result of bench/compound.py; its single calls are in the table of calls."""
+
+    def cost(found: Json, way: str) -> str:
+        return f"{found[way]['median']:,.0f}" if way in found else ""
+
+    rows = [
+        [name, *(cost(found, way) for way in COMPOUND_WAYS)]
+        + [f"{found['compound_over_plain']['median']:.2f}"]
+        for name, found in result["applications"].items()
+    ]
+    empty = result["empty_call_over_getppid"]["median"]
+    return {
+        "kernel": result["kernel"],
+        "tables": [{"header": ["instructions a step", *COMPOUND_WAYS, "ratio"], "rows": rows}],
+        "note": f"To call an empty compound takes {empty:.2f} of a getppid.",
+    }
+
+
+COMPOUND_WAYS = ("plain", "io_uring", "script", "compound")
+
+
+def over_plain(found: Json, plain: Json) -> str:
+    return ", ".join(f"{found[mode] / plain[mode]:.2f}" for mode in plain)
+
+
+def readdirplus(result: Json) -> Json:
+    """A row for each size from a result of bench/readdirplus.py."""
+
+    rows = [
+        [f"{place}, {int(n):,}", ", ".join(f"{count:,.0f}" for count in ways["plain"].values())]
+        + [over_plain(ways[way], ways["plain"]) for way in ("luajit", "confined")]
+        for place, sizes in result["files"].items()
+        for n, ways in sizes.items()
+    ]
+    header = ["files", "plain: elapsed, system, user", "LuaJIT", "confined"]
+    return {"kernel": result["kernel"], "tables": [{"header": header, "rows": rows}], "note": ""}
+
+
+def files(result: Json) -> Json:
+    """The table from a result of bench/files.py; readdirplus has one of its own."""
+    header = ["over plain calls", "tmpfs, LuaJIT", "confined", "ext4, LuaJIT", "confined"]
+    rows = [
+        [ratio.what]
+        + [f"{place[key][of]:.2f}" for place in (result, result["ext4"]) for of in FILES_OF]
+        for key, ratio in importlib.import_module("files").RATIOS.items()
+        if not key.startswith("readdirplus")
+    ]
+    note = "Instructions; a walk is compared with the cheaper of nftw and fts."
+    return {
+        "kernel": result["kernel"],
+        "tables": [{"header": header, "rows": rows}],
+        "note": note,
+    }
+
+
+FILES_OF = ("median", "confined")
+
+
+def programs(result: Json) -> Json:
+    """The table from a result of bench/walks.py."""
+    cases = result["cases"]
+    rows = [
+        [text, f"{cases[name]['ratio']['median']:.2f}"]
+        + [f"{cases[name][way]['ratio']:.2f}" if way in cases[name] else "" for way in RIVALS]
+        for name, text in PROGRAMS.items()
+    ]
+    header = ["a program", "patched over plain", "two threads", "io_uring"]
+    return {"kernel": result["kernel"], "tables": [{"header": header, "rows": rows}], "note": ""}
+
+
+RIVALS = ("threads", "uring")
+
+
 def as_shown(module: str) -> Callable[[Json], Json]:
     """The tables that a bench itself shows for its result."""
 
@@ -127,30 +219,36 @@ def as_shown(module: str) -> Callable[[Json], Json]:
 
 
 def memcached(result: Json) -> Json:
-    """Figures 3 and 4 of the paper, and what explains them: bench/memcached."""
-    shown = [{"header": header, "rows": rows} for header, rows in report.paper_tables(result)]
+    """Figures 3 and 4 of the paper, and for the smallest and largest values what explains them."""
+    figure3, figure4, *reasons = report.paper_tables(result)
+    shown = [figure3, figure4, *((header, [rows[0], rows[-1]]) for header, rows in reasons)]
     note = (
         f"{result['outstanding'][0]} requests out, at most {result['batch']} in a batch;"
         f" {result['rounds']} rounds of {result['seconds']:g} s of the guest's clock for each."
     )
-    return {"kernel": result["kernel"], "tables": shown, "note": note}
+    tables = [{"header": header, "rows": rows} for header, rows in shown]
+    return {"kernel": result["kernel"], "tables": tables, "note": note}
 
 
 class Subject(NamedTuple):
-    """A bench and its tables."""
+    """A bench, and its tables for one result or several."""
 
     command: str
-    tables: Callable[[Json], Json]
+    tables: Callable[..., Json]
 
 
 SUBJECTS = {
     "requests": Subject("make bench-udp-icount model", requests),
     "calls": Subject("make bench-inner-icount", calls),
     "frames": Subject("make bench-frames-icount", as_shown("frames")),
-    "compounds": Subject("make bench-compound-icount", as_shown("compound")),
+    "compounds": Subject("make bench-compound-icount", compounds),
+    "files": Subject("make bench-files-icount", files),
+    "connections": Subject("make bench-connections-icount", as_shown("connections")),
+    "programs": Subject("make bench-programs-icount", programs),
+    "hooks": Subject("make bench-hooks-icount", as_shown("hooks")),
     "lua": Subject("make bench-guest-icount", as_shown("lua")),
     "everyone": Subject("make bench-everyone-icount", as_shown("everyone")),
-    "readdirplus": Subject("make bench-readdirplus-icount", as_shown("readdirplus")),
+    "readdirplus": Subject("make bench-readdirplus-icount", readdirplus),
     "memcached": Subject("make bench-memcached-sizes-icount", memcached),
 }
 
@@ -166,12 +264,11 @@ def commit() -> str:
     return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if changed else "")
 
 
-def entry(name: str, result: Json) -> Json:
-    """A subject's entry in docs/figures.json, from a bench's result."""
-    subject = SUBJECTS[name]
-    if result.get("clock") == "time":
+def entry(subject: Subject, found: list[Json]) -> Json:
+    """A subject's entry in figures.json, from its bench's results."""
+    if any(result.get("clock") == "time" for result in found):
         raise FiguresError(f"figures are instructions: {subject.command}")
-    return {"command": subject.command, "commit": commit(), **subject.tables(result)}
+    return {"command": subject.command, "commit": commit(), **subject.tables(*found)}
 
 
 def lines_of(found: Json) -> list[str]:
@@ -247,30 +344,34 @@ def picture(text: str) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="JSON with all tables")
-    parser.add_argument("--page", type=Path, required=True, help="where the tables are")
-    parser.add_argument("--picture", type=Path, required=True, help="SVG to draw")
-    for name, subject in SUBJECTS.items():
-        parser.add_argument(f"--{name}", type=Path, help=f"result of {subject.command}")
+def main(subjects: dict[str, Subject], page_name: str, drawn: bool = False) -> int:
+    """Update @page_name, the JSON beside it, and the picture if the page has one."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root", type=Path, default=results.ROOT, help="where the pages are")
+    for name, subject in subjects.items():
+        parser.add_argument(
+            f"--{name}", type=Path, nargs="+", default=[], help=f"result of {subject.command}"
+        )
     args = parser.parse_args()
+    path = args.root / page_name
+    stored = path.with_suffix(".json")
     try:
-        data = json.loads(args.data.read_text())
-        for name in SUBJECTS:
-            if path := getattr(args, name):
-                data[name] = entry(name, json.loads(path.read_text()))
-        text = page(args.page.read_text(), data)
-        drawn = picture(text)
+        data = json.loads(stored.read_text())
+        for name, subject in subjects.items():
+            if paths := getattr(args, name):
+                data[name] = entry(subject, [json.loads(file.read_text()) for file in paths])
+        text = page(path.read_text(), data)
+        svg = picture(text) if drawn else ""
     except (FiguresError, OSError, ValueError) as error:
         print(f"figures: {error}", file=sys.stderr)
         return 1
-    args.data.write_text(json.dumps(data, indent=1) + "\n")
-    args.page.write_text(text)
-    args.picture.write_text(drawn)
-    print(f"tables put into {args.page}, drawn in {args.picture}")
+    stored.write_text(json.dumps(data, indent=1) + "\n")
+    path.write_text(text)
+    if drawn:
+        path.with_suffix(".svg").write_text(svg)
+    print(f"tables put into {path}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(SUBJECTS, "docs/figures.md", drawn=True))

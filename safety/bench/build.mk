@@ -14,6 +14,18 @@ bench-safety-icount:
 bench-safety-scaling:
 	safety/bench/scaling.py -k $(KREL) -o $(BUILD)/bench/safety-scaling.json
 
+# The tables of safety/docs/figures.md.
+FIGURES_KERNELS := 6.1 6.12 newest
+.PHONY: figures-safety
+figures-safety: bench-safety-kasan-icount bench-safety-user-icount
+	set -e; for kernel in $(FIGURES_KERNELS); do \
+		$(MAKE) bench-safety-icount KREL=$$kernel; \
+		mv $(BUILD)/bench/safety-icount.json $(BUILD)/bench/safety-icount-$$kernel.json; \
+	done
+	safety/bench/figures.py --kasan $(BUILD)/bench/safety-kasan-icount.json \
+		--user $(BUILD)/bench/safety-user-icount.json $(foreach tool,kefence evmon kgcc,--$(tool) \
+		$(FIGURES_KERNELS:%=$(BUILD)/bench/safety-icount-%.json))
+
 # One of its samples, function by function: SAMPLE='reiserfs compile kgcc'.
 SAMPLE ?= ecryptfs mix plain
 profile-safety-icount: deps safety-tests

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""bench/figures.py: docs/figures.md has exactly the tables of docs/figures.json."""
+"""Figures are on generated pages only: docs/figures.md and safety/docs/figures.md."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import subprocess
 import sys
 import xml.dom.minidom
 from pathlib import Path
@@ -14,9 +16,13 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 
+import connections  # noqa: E402
 import figures  # noqa: E402
+import files  # noqa: E402
 import frames  # noqa: E402
+import hooks  # noqa: E402
 import model  # noqa: E402
+import walks  # noqa: E402
 
 REQUESTS = {
     "holds": True,
@@ -57,13 +63,13 @@ def run(
     path.write_text(page)
     if not data.exists():
         data.write_text("{}")
-    argv = ["figures", "--data", str(data), "--page", str(path)]
-    argv += ["--picture", str(tmp_path / "figures.svg")]
+    argv = ["figures", "--root", str(tmp_path)]
     for name, result in found.items():
         (tmp_path / name).write_text(json.dumps(result))
         argv += [f"--{name}", str(tmp_path / name)]
     monkeypatch.setattr(sys, "argv", argv)
-    return figures.main(), path.read_text(), json.loads(data.read_text())
+    status = figures.main(figures.SUBJECTS, path.name, drawn=True)
+    return status, path.read_text(), json.loads(data.read_text())
 
 
 def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +105,68 @@ def test_tables_that_a_bench_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert status == 0
     assert "| a tap, memcached | 2000 | 2000 | 0.500 |" in text
     assert len(data["frames"]["tables"]) == 2
+
+
+def median(value: float) -> dict:
+    return {"median": value, "min": value, "max": value}
+
+
+def of_a_guest(**more: object) -> dict:
+    return {"clock": "instructions", "kernel": "6.1", "accel": "tcg", "machine": "", **more}
+
+
+def test_compounds() -> None:
+    found = {"plain": median(2000.0), "compound": median(1500.0)}
+    found["compound_over_plain"] = median(0.75)
+    result = of_a_guest(applications={"copy": found}, empty_call_over_getppid=median(2.5))
+    shown = figures.compounds(result)
+    assert shown["tables"][0]["rows"] == [["copy", "2,000", "", "", "1,500", "0.75"]]
+    assert "2.50" in shown["note"]
+
+
+def test_readdirplus() -> None:
+    plain = {"elapsed": 4000.0, "system": 3000.0, "user": 1000.0}
+    half = {mode: value / 2 for mode, value in plain.items()}
+    ways = {"plain": plain, "luajit": half, "confined": plain}
+    rows = figures.readdirplus(of_a_guest(files={"ext4": {"1000": ways}}))["tables"][0]["rows"]
+    assert rows == [["ext4, 1,000", "4,000, 3,000, 1,000", "0.50, 0.50, 0.50", "1.00, 1.00, 1.00"]]
+
+
+def test_files() -> None:
+    place = {key: median(0.25) | {"confined": 0.5} for key in files.RATIOS}
+    rows = figures.files(of_a_guest(**place, ext4=place))["tables"][0]["rows"]
+    assert ["open, fstat; 100 paths", "0.25", "0.50", "0.25", "0.50"] in rows
+    assert not [row for row in rows if "readdirplus" in row[0]]
+
+
+def test_connections() -> None:
+    names = ["accept plain", "accept accept_batch"]
+    result = of_a_guest(
+        ratios={"accept accept_batch": median(0.75)},
+        per_connection={name: median(9000.0) for name in names},
+    )
+    rows = figures.SUBJECTS["connections"].tables(result)["tables"][0]["rows"]
+    assert rows[0][0] == connections.PLAIN["accept"]
+    assert rows[1][:3] == ["syscript_accept_batch", "9000", "0.75"]
+
+
+def test_programs() -> None:
+    assert {*walks.CASES, "nsd"} == set(figures.PROGRAMS)
+    assert set(figures.RIVALS) == set(walks.RIVALS)
+    cases = {name: {"ratio": median(0.5)} for name in figures.PROGRAMS}
+    cases["du"] |= {"threads": {"ratio": 1.0}, "uring": {"ratio": 1.25}}
+    rows = figures.programs(of_a_guest(cases=cases))["tables"][0]["rows"]
+    assert rows[0] == [figures.PROGRAMS["du"], "0.50", "1.00", "1.25"]
+    assert rows[-1] == [figures.PROGRAMS["nsd"], "0.50", "", ""]
+
+
+def test_hooks() -> None:
+    ways = {way: median(150.0) for way in hooks.WAYS}
+    calls = {when: median(90.0) for when in ("without", "loaded", "after")}
+    result = of_a_guest(**ways, script_getppid=calls, nothing=median(5000.0))
+    rows = figures.SUBJECTS["hooks"].tables(result | {"kernel": "6.1.0"})["tables"][0]["rows"]
+    assert rows[0] == ["confined, does nothing", "150", "160", "within"]
+    assert len(rows) == len(hooks.WAYS)
 
 
 def test_picture_shows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,43 +208,143 @@ def test_names_what_is_measured() -> None:
     assert {rival for _, rival in model.RATIOS} <= set(figures.PLAIN)
 
 
-PAGE = (ROOT / "docs/figures.md").read_text()
-DATA = json.loads((ROOT / "docs/figures.json").read_text())
+sys.path.insert(0, str(ROOT / "safety/bench"))
 
 
-def test_page_is_generated() -> None:
+def of_the_kit() -> object:
+    """safety/bench/figures.py, which has the name of bench/figures.py."""
+    path = ROOT / "safety/bench/figures.py"
+    spec = importlib.util.spec_from_file_location("safety_figures", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+KIT = of_the_kit()
+SUBJECTS = {"docs": figures.SUBJECTS, "safety/docs": KIT.SUBJECTS}
+PAGES = {place: (ROOT / place / "figures.md").read_text() for place in SUBJECTS}
+DATA = {place: json.loads((ROOT / place / "figures.json").read_text()) for place in SUBJECTS}
+
+
+@pytest.mark.parametrize("place", SUBJECTS)
+def test_page_is_generated(place: str) -> None:
     """The page is generated: figures copied by hand go stale."""
-    assert figures.page(PAGE, DATA) == PAGE
-    assert (ROOT / "docs/figures.svg").read_text() == figures.picture(PAGE)
-    outside = PAGE
-    for name in DATA:
-        assert PAGE.count(f"<!-- {name}: make figures -->") == 1
+    assert figures.page(PAGES[place], DATA[place]) == PAGES[place]
+    assert set(DATA[place]) == set(SUBJECTS[place])
+    outside = PAGES[place]
+    for name in DATA[place]:
+        assert outside.count(f"<!-- {name}: make figures -->") == 1
         outside = figures.put(outside, name, [])
     assert "|---" not in outside
 
 
-@pytest.mark.parametrize("name", DATA)
-def test_figures_say_where_they_are_from(name: str) -> None:
-    found = DATA[name]
-    assert found["command"] == figures.SUBJECTS[name].command
-    assert re.fullmatch(r"\d+\.\d+\..*", found["kernel"])
+def test_picture_is_generated() -> None:
+    assert (ROOT / "docs/figures.svg").read_text() == figures.picture(PAGES["docs"])
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [(place, name) for place, data in DATA.items() for name in data]
+)
+def test_figures_say_where_they_are_from(place: str, name: str) -> None:
+    found = DATA[place][name]
+    assert found["command"] == SUBJECTS[place][name].command
+    assert re.fullmatch(r"\d+\.\d+\b.*", found["kernel"])
     assert re.fullmatch(r"[0-9a-f]{12}\+?", found["commit"])
     assert all(table["rows"] for table in found["tables"])
 
 
+def test_costs_of_the_kit() -> None:
+    old = {"kernel": "6.1", "kgcc.mix.system": median(1.25), "evmon.mix": median(1.02)}
+    new = {"kernel": "7.2", "kgcc.mix.system": median(1.5)}
+    [table] = KIT.costs("kgcc")(old, new)["tables"]
+    assert table["header"][-3:] == ["6.1", "7.2", "at most"]
+    where = ["KGCC", "PostMark over eCryptfs", "all but the processes'"]
+    assert table["rows"] == [[*where, "1.250", "1.500", "2.5"]]
+    assert KIT.costs("evmon")(old, new)["tables"][0]["rows"][0][3:] == ["1.020", "", "1.025"]
+
+
+def test_other_tables_of_the_kit() -> None:
+    kasan = KIT.kasan({"kernel": "6.1", "kasan.compile": median(1.5), "kasan.mix": median(8.0)})
+    assert kasan["tables"][0]["rows"][1] == ["PostMark over eCryptfs", "8.00"]
+    counts = {name: 1000 * i for i, name in enumerate(KIT.user.VARIANTS, 1)}
+    shown = KIT.in_user_space({"kernel": "6.1", "instructions": counts, "bytes": counts})
+    assert shown["tables"][0]["rows"][1] == ["-fsanitize=address", "2,000", "2.00", "2.00"]
+
+
 def test_rows_of_the_picture() -> None:
-    assert len(DATA["requests"]["tables"][0]["rows"]) == len(model.RATIOS)
-    assert len(DATA["calls"]["tables"][0]["rows"]) == len(figures.CALLS)
+    assert len(DATA["docs"]["requests"]["tables"][0]["rows"]) == len(model.RATIOS)
+    assert len(DATA["docs"]["calls"]["tables"][0]["rows"]) == len(figures.CALLS)
 
 
-# Pages that give reasons: a table of figures there would be a second copy.
-REASONS = ["confined", "frames", "runs", "memcached", "files", "batches"]
+# Pages whose figures are not typed: they are generated, or `make papers` compares them with what it
+# measures. The log of changes speaks of its day.
+GENERATED = ["docs/figures.md", "safety/docs/figures.md", "safety/docs/detection.md"]
+PAPERS = ["docs/papers.md", "safety/docs/papers.md"]
+LOG = ["CHANGELOG.md"]
+NUMBER = r"(?<![\w.,/-])\d[\d,]*(?:\.\d+)?"
+WORD = r"\b(?:two|three|four|five|ten|twenty|fifty|a hundred)"
+# A ratio of two decimals, a percentage, a count or a time too short for a limit, and factors.
+# Limits and defaults are in ms and KiB: they are not measured.
+FIGURE = re.compile(
+    r"(?<![\w.,/-])\d+\.\d{2,}(?![\w.])"
+    rf"|{NUMBER} ?%"
+    rf"|{NUMBER} (?:million |thousand )?(?:instructions|ns|us|cycles|times(?! in ))\b"
+    rf"|(?:{NUMBER}|{WORD}) times (?:as|cheaper|dearer|faster|slower|more|less|too)\b"
+    r"|\b(?:half|a third|a quarter|a fifth|a tenth) of the (?:cost|instructions|work)\b"
+)
+VERSIONS = {"6.12", "6.13", "1.19", "1.21", "2.36", "3.11", "3.19", "4.13", "20.10"}
+# What is no measurement of ours, by page and line.
+NOT_OURS = {
+    ("docs/compare.md", "AnyCall"): "published by others",
+    ("docs/tutorial.md", "repeated 200 times"): "the tutorial's own trace, which its test compares",
+    ("findings/README.md", "CPU clock of 1 ns"): "a setting",
+    ("safety/README.md", "64 times"): "a quoted message",
+}
 
 
-@pytest.mark.parametrize("name", REASONS)
-def test_no_table_of_figures_elsewhere(name: str) -> None:
-    """Numbers of four digits or ratios, in two or more columns."""
-    text = (ROOT / f"docs/design/{name}.md").read_text()
-    figure = re.compile(r"^\s*(?:\d{1,3}(?:[ ,]\d{3})+|\d\.\d{2,})\s*$")
-    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
-    assert not [row for row in rows if sum(map(bool, map(figure.match, row))) > 1]
+def prose(text: str) -> list[str]:
+    """Lines outside code."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    return [re.sub(r"`[^`]*`|\]\([^)]*\)", "", line) for line in text.splitlines()]
+
+
+def typed(text: str) -> list[str]:
+    return [
+        f"{found.group()}: {line}"
+        for line in prose(text)
+        for found in FIGURE.finditer(line)
+        if found.group() not in VERSIONS
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "takes 0.47 of plain",
+        "saves 12 %",
+        "some 1,200 instructions",
+        "ten times as much",
+        "22 times",
+    ],
+)
+def test_typed_figures_are_seen(text: str) -> None:
+    assert typed(f"A call\n| {text} | and more |\n")
+    assert not typed(f"`{text}`, Linux 6.12, 100 ms, 64 KiB\n```\n{text}\n```\n")
+
+
+TRACKED = subprocess.run(
+    ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+).stdout.split()
+
+
+@pytest.mark.parametrize("name", sorted({*TRACKED} - {*GENERATED, *PAPERS, *LOG}))
+def test_no_figure_is_typed(name: str) -> None:
+    """Pages give reasons, and link to the generated tables."""
+    found = typed((ROOT / name).read_text())
+    allowed = [words for page, words in NOT_OURS if page == name]
+    assert not [line for line in found if not any(words in line for words in allowed)]
+
+
+def test_exceptions_are_needed() -> None:
+    for name, words in NOT_OURS:
+        assert any(words in line for line in typed((ROOT / name).read_text()))

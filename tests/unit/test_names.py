@@ -41,10 +41,10 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]+")
 # Names of the kernel, of LuaJIT, of other programs.
 OTHERS = """
     --autosquash --fixup --zero-commit --index --raw --syscall-times
-    __d_lookup_rcu current_cred
+    current_cred
     __skb_gso_segment inode_getattr may_open max_tx_rate nohz_full uring_cmd
     log_format loop_step VALGRIND_MAKE_MEM_DEFINED
-    af_packet.c fts.c lj_dispatch.c .md .luarc.json
+    af_packet.c lj_dispatch.c .md .luarc.json
 """
 # Examples, and files created at run time.
 MADE = """
