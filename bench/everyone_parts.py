@@ -6,30 +6,21 @@ For each of its keys, a part returns a figure per round: thousands of instructio
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import frames
+import ordinary_user
 import results
 import walks
+from ordinary_user import AS_USER, USER
 
 Samples = dict[str, list[float]]
 
-USER = 1000
-AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
-# The user's own namespaces, without becoming root there. One process has a script for each wire,
-# more than any server has; it exits before what it measures.
-IN_NAMESPACES = [
-    *("prlimit", "--memlock=67108864:67108864", "--rtprio=1:1", *AS_USER),
-    *("unshare", "-Un", "--map-current-user", "--keep-caps"),
-]
-LUAJIT = Path("/dev/syscript-luajit")
-TUN = Path("/dev/net/tun")
 PROGRAMS = ("du", "find", "ls_l", "chmod")
 # Trees of this many files in directories of this many: just fewer than the patch's threshold, and
 # just more.
@@ -150,28 +141,12 @@ def calls(rounds: int) -> Samples:
     }
 
 
-def in_namespaces(*command: object) -> list[dict[str, float]]:
-    done = subprocess.run(
-        [*IN_NAMESPACES, *map(str, command)],
-        cwd=results.ROOT,
-        env={**os.environ, "SYSCRIPT_BACKEND": "kernel"},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return json.loads(done.stdout)["rounds"]
-
-
-def make_tun() -> None:
-    subprocess.run(["modprobe", "tun"], check=True)
-    TUN.chmod(0o666)
-
-
 def served(rounds: int, wires: dict[str, list[str]]) -> Samples:
     """Ratios of frames, by these ways on these wires, to recvmmsg(2) and sendmmsg(2)."""
-    make_tun()
+    ordinary_user.make_tun()
     names = [f"{wire} {way}" for wire, ways in wires.items() for way in ("mmsg", *ways)]
     names.append("device nothing")
-    rows = in_namespaces("build/bench/frames", rounds, STEPS, ",".join(names))
+    rows = ordinary_user.in_namespaces("build/bench/frames", rounds, STEPS, ",".join(names))
     return {
         f"{way}_{wire}": [
             frames.cost(row, wire, way) / frames.cost(row, wire, "mmsg") for row in rows
@@ -187,8 +162,8 @@ def servers(rounds: int) -> Samples:
 
 
 def nsd(rounds: int) -> Samples:
-    make_tun()
-    rows = in_namespaces("build/bench/nsd", rounds, STEPS)
+    ordinary_user.make_tun()
+    rows = ordinary_user.in_namespaces("build/bench/nsd", rounds, STEPS)
     return {"nsd": [row["frames"] / row["plain"] for row in rows]}
 
 
@@ -197,20 +172,9 @@ PARTS: dict[str, Callable[[int], Samples]] = {
 }
 
 
-@contextlib.contextmanager
-def confined_alone() -> Iterator[None]:
-    """The user may open the confined engine's device only."""
-    mode = LUAJIT.stat().st_mode
-    LUAJIT.chmod(0o600)
-    try:
-        yield
-    finally:
-        LUAJIT.chmod(mode)
-
-
 def measure(names: list[str], rounds: int) -> Samples:
     found: Samples = {}
-    with confined_alone():
+    with ordinary_user.confined_alone():
         copy_programs()
         TREES.mkdir()
         for name in names:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from typing import Any
 
+import ordinary_user
 import results
 
 STEPS = 50
@@ -55,16 +56,14 @@ def ratio(ways: dict[str, list[float]], way: str) -> dict[str, float]:
 
 def here(rounds: int) -> dict[str, Any]:
     """In the guest, as root, on LuaJIT; and as a user who may open only the confined engine."""
-    import everyone_parts  # it needs this module
-
     command = ["build/bench/frames", str(rounds), str(STEPS)]
     done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
     found = json.loads(done.stdout)
     names = [f"{wire} {way}" for wire in WIRES for way in (*COMPARED, "taken")]
     names.append("device nothing")
-    everyone_parts.make_tun()
-    with everyone_parts.confined_alone():
-        found["everyone"] = everyone_parts.in_namespaces(*command, ",".join(names))
+    ordinary_user.make_tun()
+    with ordinary_user.confined_alone():
+        found["everyone"] = ordinary_user.in_namespaces(*command, ",".join(names))
     return found
 
 

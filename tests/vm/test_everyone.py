@@ -18,6 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import everyone_parts
+import ordinary_user
 
 ROUNDS = 3
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes the user")
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes the user")
 
 def test_frames() -> None:
     """Counted: 0.5 of recvmmsg(2) and sendmmsg(2) over a device."""
-    with everyone_parts.confined_alone():
+    with ordinary_user.confined_alone():
         found = everyone_parts.served(ROUNDS, {"device": ["frames"]})
     assert min(found["frames_device"]) < 0.75, found
 
@@ -33,7 +34,7 @@ def test_frames() -> None:
 def test_a_bench_that_dies_leaves_no_process() -> None:
     """One that is left would hold the pipe, and the reader would wait for ever."""
     done = subprocess.run(
-        [*everyone_parts.IN_NAMESPACES, "build/bench/frames", "1", "1", "veth", "none"],
+        [*ordinary_user.IN_NAMESPACES, "build/bench/frames", "1", "1", "veth", "none"],
         cwd=everyone_parts.results.ROOT,
         capture_output=True,
         text=True,
