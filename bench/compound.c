@@ -49,7 +49,7 @@ static app_loop *loop_of(size_t which, enum way way)
 	return way == PLAIN ? app_plain[which] : app_compound[which];
 }
 
-/* -- What the loops work on ------------------------------------------------------ */
+/* -- Files and buffers of the loops ---------------------------------------------- */
 
 static int make_file(const char *name)
 {

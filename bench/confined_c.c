@@ -39,7 +39,7 @@ static kernel_loop *loop_of(size_t which, enum way way)
 	return way == PLAIN ? kernels_plain[which] : kernels_confined[which];
 }
 
-/* -- What the loops work on ------------------------------------------------------- */
+/* -- Data of the loops ------------------------------------------------------------ */
 
 static uint64_t next(void)
 {

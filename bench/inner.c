@@ -76,7 +76,7 @@ struct probe {
 	bool excluded;
 };
 
-/* -- What the calls use ------------------------------------------------------ */
+/* -- Files and buffers of the calls ------------------------------------------ */
 
 static char buffer[PAGE];
 

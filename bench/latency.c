@@ -260,7 +260,7 @@ static void measure_probe(const struct probe *probe, const struct source *source
 	stop(&neighbour);
 }
 
-/* -- What a process of its own does to the script's -------------------------------- */
+/* -- Delays of a script by another process ----------------------------------------- */
 
 #define TIMES		2
 

@@ -16,7 +16,7 @@
 #define TIME_LIMIT	5000000000ULL
 #define MEMORY_LIMIT	0
 
-/* -- What all do ------------------------------------------------------------- */
+/* -- Common to all servers --------------------------------------------------- */
 
 static void messages_init(struct udp_messages *messages, size_t len)
 {

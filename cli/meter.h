@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What a command costs: instructions, processor time, mode switches. */
+/* Measures a command's instructions, processor time and mode switches. */
 #ifndef METER_H
 #define METER_H
 

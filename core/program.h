@@ -52,7 +52,7 @@ int program_load(struct program *program, const struct syscript_register *reg,
  */
 int program_call(struct program *program, struct syscript_call *call);
 
-/* What program_call() does at the end of a call with @err. */
+/* Ends a call that failed with @err; program_call() does so by itself. */
 void program_failed(struct program *program, int err);
 
 /* Is @err a limit at which a program with SYSCRIPT_KILL in @flags kills the caller? */

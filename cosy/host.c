@@ -417,7 +417,7 @@ static struct image_header *place_image(const struct loaded *loaded, uint32_t sh
 	return image;
 }
 
-/* What has happened, in words. */
+/* The reason for the end of a segment, as text. */
 static const char *reason(const char *text)
 {
 	int code;

@@ -18,7 +18,7 @@
 #include "user/tools.h"
 #include "user/user.h"
 
-/* -- What the caller asks for -------------------------------------------------------- */
+/* -- The caller's choice ------------------------------------------------------------- */
 
 /* Replaces AUTO by the environment's choice. Returns a backend or -EINVAL. */
 static int choose_backend(enum syscript_backend backend)

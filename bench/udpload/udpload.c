@@ -228,7 +228,7 @@ static void complete_sockets(struct load_options *load)
 	load->connections = at_most(at_least(load->connections, load->threads), load->clients);
 }
 
-/* A request is one datagram, and so is each of several values. */
+/* A request must fit into one datagram; so must each of the replies, one for each value. */
 static void check_keys(const struct load_options *load)
 {
 	if (load->keys_per_get > 1 &&

@@ -201,7 +201,7 @@ void library_readdirplus(int n)
 	expect(seen, n, name);
 }
 
-/* -- What they work on ----------------------------------------------------- */
+/* -- Files of the measured calls ------------------------------------------- */
 
 static char *in(const char *directory, const char *name, int number)
 {

@@ -163,7 +163,7 @@ void run_abandon(struct run *run, long ret)
 }
 EXPORT_SYMBOL_NS_GPL(run_abandon, COMPAT_NS(SYSCRIPT));
 
-/* -- What has happened meanwhile --------------------------------------------- */
+/* -- Signals and time during a run ------------------------------------------- */
 
 static void look_at_signals(struct run_priv *own)
 {
@@ -222,7 +222,7 @@ int run_pending(struct run *run)
 }
 EXPORT_SYMBOL_NS_GPL(run_pending, COMPAT_NS(SYSCRIPT));
 
-/* -- What may sleep ---------------------------------------------------------- */
+/* -- Sleepable calls --------------------------------------------------------- */
 
 long run_work_syscall(struct run_work *work)
 {
@@ -407,7 +407,7 @@ long run_outside(struct run *run, long (*fn)(void *arg), void *arg)
 	return do_sleepable(&work);
 }
 
-/* -- What a run holds -------------------------------------------------------- */
+/* -- Memory and files of a run ----------------------------------------------- */
 
 long run_scratch_mapped(struct run *run)
 {

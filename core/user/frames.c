@@ -26,7 +26,7 @@ struct frames_port {
 	char memory[2 * FRAMES_MAX][FRAME_MAX];	/* buffers of all frames of a port */
 };
 
-/* What the kernel reports with a frame. */
+/* A frame's sender and control data, as the kernel reports them. */
 struct arrival {
 	struct sockaddr_ll from;
 	struct iovec iov;

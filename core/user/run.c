@@ -59,7 +59,7 @@ void run_abandon(struct run *run, long ret)
 	stack_abandon(ret, run_priv(run)->home);
 }
 
-/* -- What a run holds -------------------------------------------------------- */
+/* -- Memory and files of a run ----------------------------------------------- */
 
 long run_scratch(struct run *run)
 {

@@ -243,7 +243,7 @@ void turn_put(struct script *script, bool lent)
 		ticket_give(&script->turn);
 }
 
-/* -- What is under way -------------------------------------------------------------- */
+/* -- Calls under way ---------------------------------------------------------------- */
 
 static bool has_slots(const struct script *script)
 {

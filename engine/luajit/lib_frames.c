@@ -60,7 +60,7 @@ static struct frames *framesof(GCudata *ud)
   return *(struct frames **)uddata(ud);
 }
 
-/* -- What compiled code calls ---------------------------------------------- */
+/* -- Called by compiled code ----------------------------------------------- */
 
 /* An offset or a length; invalid values become larger than any frame. */
 static unsigned long span(double d)

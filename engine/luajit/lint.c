@@ -356,7 +356,7 @@ static void solve(struct flow *fl)
   }
 }
 
-/* -- What an instruction reads --------------------------------------------- */
+/* -- Registers that an instruction reads ----------------------------------- */
 
 static void use_range(struct flow *fl, const value *in, BCReg from, BCReg to)
 {
@@ -421,7 +421,7 @@ static void check_argument(struct flow *fl, BCPos pc, int index, int i, value v)
 	   i + 1, name);
 }
 
-/* Those from @n on are omitted. */
+/* Omits the results from @n on. */
 static void check_left_out(struct flow *fl, BCPos pc, int index, int n, value last)
 {
   const char *kinds = vm_syscall_kinds[index];

@@ -72,7 +72,7 @@
 #define IMAGE_ARENA_SHIFT_MAX	30
 /* The arena's address as seen by an image that runs in CONTEXT_ATOMIC. */
 #define IMAGE_ATOMIC_USER	(1UL << 40)
-/* What a 16-bit offset plus 8 bytes can reach, in whole pages. */
+/* The reach of a 16-bit offset plus 8 bytes, in whole pages. */
 #define IMAGE_GUARD		(9U << 12)
 
 /* image_header.flags */

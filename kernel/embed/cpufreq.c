@@ -42,7 +42,7 @@ static char zone[ZONE_LEN];
 static int temperature = SYSCRIPT_CPUFREQ_NO_TEMPERATURE;
 static DEFINE_MUTEX(lock);	/* guards @hook and @zone; readers use RCU */
 
-/* -- What a program sees ----------------------------------------------------------- */
+/* -- The program's view ------------------------------------------------------------ */
 
 static u32 governor_look_at(unsigned int cpu)
 {

@@ -338,7 +338,7 @@ static long receive_frames(struct frames_work *work)
 	return err == -ETIME ? 0 : err;
 }
 
-/* -- What engines call --------------------------------------------------------- */
+/* -- Called by engines --------------------------------------------------------- */
 
 static long receive_call(void *arg)
 {

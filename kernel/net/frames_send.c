@@ -259,7 +259,7 @@ long frames_send(struct frames_work *work)
 	return flush.sent ? (long)flush.sent : flush.err;
 }
 
-/* -- What engines call --------------------------------------------------------- */
+/* -- Called by engines --------------------------------------------------------- */
 
 static long flush_call(void *arg)
 {

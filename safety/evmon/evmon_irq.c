@@ -73,7 +73,7 @@ static void turned_on(struct irqs *i, struct evmon_site *site, u64 how)
 	i->nested = how & EVMON_ON_AGAIN ? 0 : i->nested - 1;
 }
 
-/* Of the spinlock events only those that change the interrupt state matter. */
+/* Spinlock events matter only if they change the interrupt state. */
 static void event(struct evmon_site *site, const void *object, u64 value)
 {
 	unsigned long flags;

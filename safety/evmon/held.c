@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who holds which locks. */
+/* The locks that each task holds. */
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/mm.h>

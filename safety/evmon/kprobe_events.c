@@ -59,7 +59,7 @@ struct call_set {
 	struct list_head calls;
 };
 
-/* What is saved at the entry for the return. */
+/* Saved at a function's entry, for the probe at its return. */
 struct under_way {
 	unsigned long object;
 	u64 since;			/* ns; 0: did not have to wait */

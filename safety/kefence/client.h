@@ -14,7 +14,7 @@
 
 struct seq_file;
 
-/* What happens after a violation was reported. */
+/* The action after a violation was reported. */
 enum action {
 	ACTION_READ,		/* reads continue, with zeros; writes as KILL */
 	ACTION_WRITE,		/* reads and writes continue */

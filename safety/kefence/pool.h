@@ -37,7 +37,7 @@ enum slot_state {
 	SLOT_PENDING,		/* to be freed after a grace period */
 };
 
-/* What happened to an object, and where. */
+/* An object's allocation or free: place, stack, process, time. */
 struct slot_event {
 	struct site *site;		/* its ->ip differs if its module was unloaded */
 	unsigned long ip;

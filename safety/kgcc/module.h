@@ -8,7 +8,7 @@
 
 struct seq_file;
 
-/* What happens after a violation was reported. */
+/* The action after a violation was reported. */
 enum kgcc_action { KGCC_LOG, KGCC_KILL, KGCC_CRASH };
 
 enum kgcc_count { KGCC_COUNT_OFF, KGCC_COUNT_ON, KGCC_COUNT_TIME };

@@ -29,7 +29,7 @@ struct time {
 	atomic64_t cycles;
 };
 
-/* What the CPU's last check started. */
+/* The time that the CPU's last check has started to measure. */
 struct lap {
 	const struct kgcc_site *site;	/* NULL: nothing */
 	const struct task_struct *task;

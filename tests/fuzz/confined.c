@@ -50,7 +50,7 @@
 static char *arenas[2];
 static struct code mapped;
 
-/* -- What stubs.S and the interpreter call ----------------------------------- */
+/* -- Called by stubs.S and the interpreter ----------------------------------- */
 
 static unsigned int polls;
 static u64 calls;	/* a digest of the calls made */

@@ -311,7 +311,7 @@ static void test_sums(void)
 			check_sum(&sums[n]);
 }
 
-/* -- What stays from call to call ------------------------------------------------------- */
+/* -- State kept from call to call ------------------------------------------------------- */
 
 static s64 invoke(s64 a, s64 b)
 {
@@ -475,7 +475,7 @@ static void test_packets(void)
 	CHECK_EQ(mark, 42);
 }
 
-/* -- What is refused -------------------------------------------------------------------------- */
+/* -- Refused programs ------------------------------------------------------------------------- */
 
 static const struct {
 	const char *source, *subsystem, *error;

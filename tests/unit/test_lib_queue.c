@@ -294,7 +294,7 @@ static void errors(void)
 	CHECK(strstr(text, ":4: I do not like 1"));
 	CHECK_EQ(request(queue, 1, 2, 0).error, -EPROTO);
 	CHECK_EQ(request(queue, 1, 3, 0).error, -EPROTO);
-	/* Of 20 requests, every second one fails. */
+	/* Every second of 20 requests fails. */
 	for (int i = 0; i < 20; i++)
 		submit(queue, i, 1, i & 1, 0);
 	for (int i = 0; i < 20; i++) {

@@ -33,7 +33,7 @@ static const char *const states[STATES] = {
 	"idle", "running", "blocked", "in a page fault", "over its limit", "killed",
 };
 
-/* What the owner and the holder share, apart from the script. */
+/* Memory that the owner and the holder share. */
 struct cell {
 	enum state state;
 	int fd;			/* the script's */

@@ -660,7 +660,7 @@ static void test_supervisor(void)
 	CHECK_EQ(s.seen, 4);
 }
 
-/* -- What can happen while a supervisor is asked --------------------------------- */
+/* -- Events while a supervisor is asked ------------------------------------------ */
 
 struct asked {
 	pid_t pid;
@@ -823,7 +823,7 @@ static void test_tsync(void)
 	pthread_join(thread, NULL);
 }
 
-/* -- What stands for calls ---------------------------------------------------- */
+/* -- Batches, which stand for calls ------------------------------------------- */
 
 static struct {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR MIT */
-/* What the library needs an architecture's assembler for. */
+/* Operations of the library that need assembler. */
 #ifndef LIB_ARCH_H
 #define LIB_ARCH_H
 

@@ -48,7 +48,7 @@ static DEFINE_SPINLOCK(codes_lock);	/* guards both, code.users, and told_* */
 
 /* -- The same image -------------------------------------------------------------- */
 
-/* What the code of an image depends on; not the position of its stack. */
+/* The properties of an image that its code depends on. Its stack's position is none. */
 struct digested {
 	u64 body;
 	u64 base;

@@ -6,7 +6,7 @@
 #include <linux/entry-common.h>
 
 #define ARCH_USERMODE_WORK	EXIT_TO_USER_MODE_WORK
-/* Of an architecture's own: those that wait for the return, and those that end a run. */
+/* Further flags: work that may wait for the return, and work that ends a run. */
 #define ARCH_USERMODE_WAITS	0
 #define ARCH_USERMODE_ENDS	0
 

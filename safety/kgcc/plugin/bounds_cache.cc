@@ -11,8 +11,8 @@
  * mostly have the same value.  They share a variable, and another one has the value of the
  * last of them: where the next one is loaded, the room stays if the values are equal.
  *
- * What is on the stack of the function's callers is not freed by what the function calls:
- * the room of an argument stays, by a mask that is made when the function is entered.
+ * Functions that the function calls do not free its callers' locals: the room of an argument
+ * that points to one stays, by a mask that is made when the function is entered.
  */
 #include "check.h"
 
@@ -34,7 +34,7 @@ struct root {
 	unsigned int group;
 };
 
-/* What changes the knowledge about rooms, in order of execution. */
+/* A statement that changes the knowledge about rooms, in order of execution. */
 struct event {
 	enum { CHECKED, DEFINED, FREED } kind;
 	struct check *check;		/* CHECKED */

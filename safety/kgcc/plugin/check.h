@@ -46,7 +46,7 @@ struct escape {
 	tree pointer;			/* the pointer's name there */
 };
 
-/* What happened to the checks that each operation would have without elimination. */
+/* Counts of operations by the pass that removed their check. */
 struct counts {
 	unsigned int naive;		/* operations in the source, counting inlined copies */
 	unsigned int optimised;		/* removed by the compiler */

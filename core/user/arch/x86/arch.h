@@ -38,7 +38,7 @@ static inline long arch_call(long nr, const long *args)
 	return sys_call6(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
-/* What to do where generated code may not run. */
+/* Advice to users, for where generated code may not run. */
 #define ARCH_WITHOUT_CODE	"use engine luajit, which interprets then"
 
 /* Has the processor the atomic instructions that generated code uses? */

@@ -205,7 +205,7 @@ static bool decode_rows(const u8 *code, u32 left, struct verify_insn *in)
 
 /* -- Instructions -------------------------------------------------------------- */
 
-/* What an opcode with a ModRM byte does, and the operand forms that are accepted. */
+/* The effects of opcodes with a ModRM byte, and the operand forms that are accepted. */
 #define REG_R	V_BIT(0)	/* reads the register of ModRM.reg */
 #define REG_W	V_BIT(1)
 #define RM_R	V_BIT(2)	/* reads the r/m operand, if it is a register */
