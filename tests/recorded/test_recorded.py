@@ -269,7 +269,7 @@ def load(port: int) -> None:
 
 
 def test_desk(tmp_path: Path) -> None:
-    """What consolidate/docs/design.md says of a desk, except where program versions differ."""
+    """Scripts join most calls of a desk, whatever the versions of its programs."""
     for command in ("git", "make", "curl", "dpkg", "perl"):
         need(command)
     place = tmp_path / "desk"

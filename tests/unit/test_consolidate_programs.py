@@ -62,7 +62,7 @@ def test_constants_of_a_recording_would_be_seen(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.long
 def test_afternoon() -> None:
-    """What consolidate/docs/design.md says of it, in figures."""
+    """The calls of an afternoon that scripts would join, counted."""
     made, _ = report.make([RECORDED / "traces" / "afternoon.gz"], None, 20, GAP)
     kinds = {one.command: one.kinds for one in made.programs}
     for command in ("dpkg", "cc1", "git", "python3", "curl", "Xvfb", "xedit", "cp", "tar"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run by test_frames.py as an ordinary user in a namespace with devices one and two.
+"""Run by test_frames_kept.py as an ordinary user in a namespace with devices one and two.
 
 Prints the ways in which frames were answered, each in its turn: "echo" by a script; "take" by a
 script that takes them from the stack; "compound" by a C compound; "pod" as in a container, where

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
+import frames_harness
 import netns_pair
 import pytest
 import seccomp
-import test_frames
 from control_group import SETSOCKOPT, SOCKOPT, attached, control_group
+from frames_harness import ECHO, GOOD, KEEP, SIZE, Call, Script, Slots, arrived, drain, spare
 from netns_pair import Namespace, Wire, memory, pseudo4
-from test_frames import ECHO, GOOD, KEEP, SIZE, Call, Script, Slots, arrived, drain, spare
 from test_frames_taken import in_child
 
 SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20
@@ -29,11 +29,11 @@ FRAME = netns_pair.CLIENT_MAC + netns_pair.SERVER_MAC + b"\x88\xb5" + bytes(100)
 
 Stops = Callable[[Wire], AbstractContextManager[None]]
 
-closed_scripts = test_frames.closed_scripts
-mode = test_frames.mode
-net = test_frames.net
-far = test_frames.far
-near = test_frames.near
+closed_scripts = frames_harness.closed_scripts
+mode = frames_harness.mode
+net = frames_harness.net
+far = frames_harness.far
+near = frames_harness.near
 
 
 def bypass(sock: socket.socket) -> socket.socket:

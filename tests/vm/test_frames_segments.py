@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import frame_shapes
+import frames_harness
 import netns_pair
 import pytest
-import test_frames
+from frames_harness import ETHTOOL_SGRO, ETHTOOL_STSO, HOLD, Script, set_feature, set_filter
 from netns_pair import CLIENT4, CLIENT6, CLIENT_MAC, SERVER4, SERVER6, Wire, memory
-from test_frames import ETHTOOL_SGRO, ETHTOOL_STSO, HOLD, Script, set_feature, set_filter
 
-closed_scripts = test_frames.closed_scripts
+closed_scripts = frames_harness.closed_scripts
 pytestmark = pytest.mark.sample(3, spread=True)  # as in test_frames.py
 UDP_SEGMENT = 103
 SCTP = 132
@@ -521,7 +521,7 @@ def test_device_goes_next_to_a_ring(net: Wire) -> None:
     ours, theirs = socket.socketpair()
     ours.settimeout(30)
     found: list[int] = []
-    test_frames.spare(net)
+    frames_harness.spare(net)
     net.server.ip("address add 10.5.0.1/24 dev two")
     with net.server.packet("one") as one, net.server.udp("10.5.0.1") as client:
         with_ring(one)

@@ -17,11 +17,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import frames_harness
 import netns_pair
 import pytest
 import seccomp
-import test_frames
 from control_group import EGRESS, INGRESS, SKB, attached, control_group
+from frames_harness import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
 from netns_pair import (
     CLIENT4,
     CLIENT6,
@@ -33,7 +34,6 @@ from netns_pair import (
     Wire,
     memory,
 )
-from test_frames import GOOD, IN_KERNEL, SCRIPTS, Script, drain, spare
 
 pytestmark = pytest.mark.sample(3, spread=True)  # as in test_frames.py
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,13 +41,13 @@ CAP_NET_ADMIN = 12
 CLONE_NEWUSER = 0x10000000
 SO_ATTACH_FILTER = 26
 TAKE = "net.frames(fd, false, true)"
-ECHO = test_frames.ECHO.replace("net.frames(fd)", TAKE)
+ECHO = frames_harness.ECHO.replace("net.frames(fd)", TAKE)
 # Frames taken are available at once: count 0 takes without waiting.
 RECEIVE = f"function run(fd, max, ms) return {TAKE}:receive(max, ms) end"
 OPEN = f"function run(fd) {TAKE} return 0 end"
 BUSY = "a bridge, bond, macvlan or another script takes this device's frames"
 
-closed_scripts = test_frames.closed_scripts
+closed_scripts = frames_harness.closed_scripts
 
 
 @pytest.fixture(params=IN_KERNEL)
@@ -647,7 +647,7 @@ def test_given_back(net: Wire, far: socket.socket, seven: socket.socket) -> None
 
 
 DEATHS = {
-    **test_frames.ENDS,
+    **frames_harness.ENDS,
     "wall": "port:receive(1, -1)",
     "loop-in-c": "local s = ('a'):rep(30) s:find(('a?'):rep(30) .. ('a'):rep(30) .. 'b')",
 }

@@ -14,18 +14,18 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import frames_harness
 import pytest
-import test_frames
 import test_frames_taken
+from frames_harness import Script
 from netns_pair import Wire
-from test_frames import Script
 from test_frames_taken import OPEN, RECEIVE, TAKE, eventually
 
 PATIENCE = 10.0  # of sleeping threads; a lost wake-up lasts as long
 F_SETSIG = 10
 ENOUGH = f"function run(fd, enough, hold) return {TAKE}:receive(64, -1, enough, hold) end"
 
-closed_scripts = test_frames.closed_scripts
+closed_scripts = frames_harness.closed_scripts
 net = test_frames_taken.net
 far = test_frames_taken.far
 

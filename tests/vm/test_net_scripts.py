@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import frames_harness
 import netns_pair
 import pytest
 from library import BUILD, KERNEL, Library
@@ -80,16 +81,8 @@ def text(data: bytes) -> tuple[ctypes.Array, int, int]:
     return buffer, ctypes.addressof(buffer), len(data)
 
 
-@pytest.fixture(scope="module")
-def net() -> Iterator[Wire]:
-    with netns_pair.wire() as made:
-        yield made
-
-
-@pytest.fixture
-def far(net: Wire) -> Iterator[socket.socket]:
-    with net.server.packet("far") as sock:
-        yield sock
+net = frames_harness.net
+far = frames_harness.far
 
 
 @pytest.fixture(params=PLACES)
