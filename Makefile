@@ -130,7 +130,7 @@ else
 include $(wildcard */build.mk */*/build.mk)
 
 .PHONY: all module deps demo test test-unit test-vm test-matrix test-debug debug-kernel \
-	fuzz fuzz-memory fuzz-jit fuzz-confined bench-micro install lint clean help
+	fuzz fuzz-memory fuzz-jit fuzz-confined install lint clean help
 
 ##+all            build the command, the library and the module (the default)
 all: $(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/libsyscript.a module
@@ -202,8 +202,6 @@ deps: $(BUILD)/config.mk
 ##bench-confined-c-icount plain C on the confined engine over gcc -O2, counted in this process
 ##bench-guest    Lua in the confined engine next to LuaJIT's interpreter; build/bench/guest.json
 ##bench-guest-icount the same in instructions
-##bench-micro    loops, fields, registrations; build/bench/micro.json
-##bench-micro-icount the same in instructions
 ##profile-icount count what CMD executes in a guest, function by function; PER=steps
 ##bench-consolidate a trace of a million lines, in seconds
 ##count-costs    count the instructions of the cost model that ships with consolidate

@@ -2,7 +2,7 @@
 # Benchmark programs, and the targets that run them in a guest on 6.1.
 
 BENCH_COMMON := $(BUILD)/measure/measure.o $(BUILD)/measure/source.o
-BENCH_PROGRAMS := $(BUILD)/bench/micro $(BUILD)/bench/latency $(BUILD)/bench/files \
+BENCH_PROGRAMS := $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/stat_files \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
 	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/scanner $(BUILD)/bench/text_load
@@ -135,13 +135,7 @@ bench-guest: $(BUILD)/bench/lua lua-runtime module
 bench-guest-icount: $(BUILD)/bench/lua lua-runtime module
 	bench/lua.py -k $(KREL) --icount -o $(BUILD)/bench/guest-icount.json
 
-.PHONY: bench-micro bench-micro-icount bench-latency bench-udp bench-udp-icount
-bench-micro: $(BUILD)/bench/micro module
-	bench/micro.py -k $(KREL) -o $(BUILD)/bench/micro.json
-
-bench-micro-icount: $(BUILD)/bench/micro module
-	bench/micro.py -k $(KREL) --icount -o $(BUILD)/bench/micro-icount.json
-
+.PHONY: bench-latency bench-udp bench-udp-icount
 bench-latency: $(BUILD)/bench/latency module
 	bench/latency.py -k $(KREL) -o $(BUILD)/bench/latency.json
 

@@ -29,12 +29,14 @@
 static const char script[] =
 	"local getppid, lseek, peek = syscall.getppid, syscall.lseek, util.peek\n"
 	"local s, b, t = 0, util.buffer(8), { 1, 2, 3, 4 }\n"
+	"local view = util.struct('u8 header[7]; unsigned int len;')(util.buffer(16 * 64), 16)\n"
 	"local function f() end\n"
 	"local steps = {\n"
 	"  function(n) for i = 1, n do end end,\n"
 	"  function(n) local s = s for i = 1, n do s = s + i end end,\n"
 	"  function(n) local f = f for i = 1, n do f() end end,\n"
 	"  function(n) local peek, b = peek, b for i = 1, n do peek(b) end end,\n"
+	"  function(n) local v = view for i = 1, n do local len = v[i % 16 + 1].len end end,\n"
 	"  function(n) local s, t = s, t for i = 1, n do s = s + t[3] end end,\n"
 	"  function(n) local pcall, f = pcall, f for i = 1, n do pcall(f) end end,\n"
 	"  function(n) local getppid = getppid for i = 1, n do getppid() end end,\n"
@@ -60,7 +62,7 @@ static const struct step {
 	void (*plain)(uint64_t count);
 } steps[] = {
 	{ .name = "loop" }, { .name = "add" }, { .name = "lua_call" }, { .name = "peek" },
-	{ .name = "index" }, { .name = "pcall" },
+	{ .name = "field" }, { .name = "index" }, { .name = "pcall" },
 	{ "getppid", plain_getppid }, { "lseek", plain_lseek }, { .name = "empty_run" },
 };
 
