@@ -22,15 +22,15 @@
  * @inner:   the compound in this process, or NULL
  * @kernel:  the compound in the kernel
  * @base:    Lua's runtime, which its image extends
- * @source:  while the script is made
+ * @source:  the script's text, while it is registered; else NULL
  * @kept:    owns @image and @origins; or NULL
- * @anew:    not to begin as an earlier script of its text
+ * @anew:    run the top level, even if the state after it is kept from an earlier script
  * @ios:     a struct runtime_io for each slot; @frames: the compound's argument for each slot
  * @error:   text of the last error; in the arena, like @ios and @frames
  * @heap:    the memory for Lua in the arena
  * @module:  the arena is the module's memory, not the process's own
  * @is_loaded: the script's top level has run
- * @another: LUA_HOST_OR_ANOTHER, and nothing of the script has run
+ * @another: the library may use another engine, as nothing of the script has run yet
  */
 struct vm {
 	struct run *run;

@@ -13,9 +13,9 @@ struct task_struct;
 struct switches {
 	/* @task stops running, with interrupts off and the run queue locked: report later. */
 	void (*out)(struct switches *switches, struct task_struct *task);
-	/* The current task @task ends; may be NULL. */
+	/* The current task @task ends.  This function may be NULL. */
 	void (*exit)(struct switches *switches, struct task_struct *task);
-	/* @task returns from a system call to user space; may be NULL. */
+	/* @task returns from a system call to user space.  This function may be NULL. */
 	void (*user)(struct switches *switches, struct task_struct *task);
 	struct list_head node;
 };

@@ -9,7 +9,7 @@
 void kgcc_violation(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 		    unsigned long length, const struct kgcc_object *object, unsigned long ip);
 
-/* The same for a call of a library function, at where. */
+/* As kgcc_violation(), for the call of a library function at @where. */
 void kgcc_violation_call(const char *where, unsigned int flags, unsigned long address,
 			 unsigned long length, const struct kgcc_object *object,
 			 unsigned long ip);

@@ -98,7 +98,7 @@ static bool is_lookup(const struct check *check)
 	       !stmt_ends_bb_p(def);
 }
 
-/* The room counts from the root. */
+/* The room's bounds are relative to the root, so only such accesses can be compared. */
 static bool can_compare(const struct check *check)
 {
 	return check->addr || check->lo >= 0;

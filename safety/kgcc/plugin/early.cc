@@ -41,13 +41,13 @@ static const struct {
 	{ "variable_test_bit", KGCC_READ },
 };
 
-/* Their result is an object's address, whatever it was computed from, ... */
+/* The result of these functions is the address of an object, */
 static const char *const makers[] = {
 	"sg_virt", "skb_frag_address", "skb_frag_address_safe", "bvec_kmap_local",
 	"offset_to_ptr",
 };
 
-/* ... or a page's: adding to it may lead into an object there. */
+/* ... and of these of a page: adding to it may lead into an object in the page. */
 static const char *const page_makers[] = {
 	"lowmem_page_address", "pfn_to_kaddr", "kmap_local_page", "kmap_atomic", "kmap",
 };

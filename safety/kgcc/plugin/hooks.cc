@@ -11,7 +11,7 @@
  * differ in the other arguments, so they are recognised by their types.
  */
 enum kind {
-	SAME,			/* then all of the call's */
+	SAME,			/* the call's own, all of them */
 	SIZED,			/* size, flags, node */
 	RESIZED,		/* pointer, size, flags */
 	RESIZED_FROM,		/* the same; the first size may be the old one */
