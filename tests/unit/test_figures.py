@@ -282,15 +282,16 @@ GENERATED = ["docs/figures.md", "safety/docs/figures.md", "safety/docs/detection
 PAPERS = ["docs/papers.md", "safety/docs/papers.md"]
 LOG = ["CHANGELOG.md"]
 NUMBER = r"(?<![\w.,/-])\d[\d,]*(?:\.\d+)?"
-WORD = r"\b(?:two|three|four|five|ten|twenty|fifty|a hundred)"
+WORD = r"\b(?:two|three|four|five|ten|twenty|fifty|hundred|thousand)"
 # A ratio of two decimals, a percentage, a count or a time too short for a limit, and factors.
 # Limits and defaults are in ms and KiB: they are not measured.
 FIGURE = re.compile(
     r"(?<![\w.,/-])\d+\.\d{2,}(?![\w.])"
     rf"|{NUMBER} ?%"
     rf"|{NUMBER} (?:million |thousand )?(?:instructions|ns|us|cycles|times(?! in ))\b"
-    rf"|(?:{NUMBER}|{WORD}) times (?:as|cheaper|dearer|faster|slower|more|less|too)\b"
-    r"|\b(?:half|a third|a quarter|a fifth|a tenth) of the (?:cost|instructions|work)\b"
+    rf"|(?:{NUMBER}|{WORD}) times (?:as|cheaper|faster|slower|more|less|too)\b"
+    r"|\b(?:half|a (?:third|quarter|fifth|tenth)) of (?:the|their|its) (?:cost|instructions|work)\b"
+    r"|\b(?:million|thousand|hundred) instructions\b"
 )
 VERSIONS = {"6.12", "6.13", "1.19", "1.21", "2.36", "3.11", "3.19", "4.13", "20.10"}
 # What is no measurement of ours, by page and line.
