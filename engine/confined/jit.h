@@ -9,7 +9,8 @@
 /**
  * struct jit_thunk - a function of the platform that makes one system call
  * @address: a function within 2 GB whose C arguments are r1 to r5, machine.run and, if @args is
- *           6, r0; returns r0. Its stack need not be aligned
+ *           6, r0; returns r0. Its stack need not be aligned. 0: the call goes through
+ *           machine_call()
  * @args:    the number of r1 to r5 and r0 that it reads
  */
 struct jit_thunk {

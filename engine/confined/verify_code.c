@@ -225,7 +225,7 @@ static const char *check_thunk(struct verifier *c)
 
 	if (args < 0)
 		return "call target is not allowed";
-	if (args > 5 && c->in.slots < 2)
+	if (args > 5 && c->in.slots != V_SIXTH)
 		return "system call without its sixth argument";
 	if (c->in.barrier ? !leads_to(c, c->in.barrier, confined_barrier) : c->v->barrier)
 		return "system call without a speculation barrier";

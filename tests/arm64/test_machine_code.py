@@ -74,8 +74,10 @@ def assemble(text: str, address: int, targets: dict[str, int], tmp: Path) -> byt
 
 
 @contextmanager
-def planting(tmp: Path) -> Iterator[Callable[[str], str]]:
+def planting(tmp: Path, thunks: int) -> Iterator[Callable[[str], str]]:
     """A function that plants instructions, and returns why the verifier refuses them.
+
+    @thunks: 1 if thunks are called without barriers, 2 with them.
 
     The code is in a function with a frame, which saves r6; two more functions follow.
     Instructions are separated by ";". ":" is a label, ":m16,d3" one where x16 is masked and three
@@ -85,12 +87,14 @@ def planting(tmp: Path) -> Iterator[Callable[[str], str]]:
     leaf = i.mov(0, 0) * 20 + i.EXIT
     image = i.Image([(body + i.EXIT, 64), leaf, leaf], table=(0, 1), shift=SHIFT).pack()
     push = bytes.fromhex("9e8f1ff8")
-    with Machine(image) as machine:
+    with Machine(image, thunks=thunks) as machine:
         address, code = machine.code()
         at = code.index(MOVE * ROOM)
         starts = [m.start() for m in re.finditer(re.escape(push), code) if not m.start() % 4]
         targets = {name: SO.stub(n) for n, name in enumerate(STUBS)} | {
             "barrier": SO.stub(8),
+            "thunk_3": SO.stub(9 + 3),
+            "thunk_6": SO.stub(9 + 6),
             "leaf": address + starts[-1],
             "self": address + starts[1],
             "middle": address + at + 4,
@@ -127,6 +131,11 @@ TRY = (
     "str x28, [x25, #40]; mov x16, x0; mov x0, x1; bl dispatch; ldr x16, [x28], #8; "
     "str x16, [x25, #40]; add x28, x28, #40; ldr x30, [x28], #8; "
 )
+CALL_THUNK = (
+    PC + "str w17, [x25, #60]; str x26, [x25]; ldr x5, [x25, #128]; bl thunk_3; mov x6, x0; "
+    "ldr x26, [x25]; mov x0, xzr; mov x1, xzr; mov x2, xzr; mov x3, xzr; ands x4, xzr, xzr; "
+)
+THUNK = CALL_THUNK.replace("str x26", "bl barrier; str x26")
 
 GOOD = [
     MASKED + "ldr x1, [x24, w16, uxtw]",
@@ -150,6 +159,8 @@ GOOD = [
     "bl leaf",
     "bl self; " + FUEL.format(200, "poll"),
     "mov w16, #1; " + PC + "bl thunk",
+    THUNK + "cmp x6, x0; b.eq .+4; :",
+    THUNK.replace("thunk_3", "thunk_6") + THUNK,
     PC + "bl throw",
     PC + "bl fault_function",
     FRAME_CHECK.format("fault_stack"),
@@ -346,6 +357,19 @@ WRONG = {
     "mov x16, x0; bl fault_access": REPORT,
     ":r0; bl leaf": "call without a stack check",
     ":k0; bl leaf": "call without a stack check",
+    # System calls
+    CALL_THUNK: "system call without a speculation barrier",
+    THUNK.replace("bl barrier", "bl leaf"): "system call without a speculation barrier",
+    THUNK.replace("thunk_3", "leaf"): CALLED,
+    THUNK.replace("thunk_3", "barrier"): CALLED,
+    THUNK.replace("thunk_3", "thunk_6+4"): CALLED,
+    "bl thunk_3": CALLED,
+    "b thunk_3": CALLED,
+    RETURN + THUNK: LINK,
+    THUNK.replace("mov x6", ":; mov x6"): "label is not at an instruction boundary",
+    MASKED + THUNK + "ldr x1, [x24, w16, uxtw]": UNMASKED,
+    "and w0, w0, #0xffff; " + THUNK + "ldr x1, [x24, w0, uxtw]": UNMASKED,
+    **{THUNK + f"mov x0, x{n}": READS for n in (5, 7, 9, 16, 17, 18, 30)},
     # Sequences
     FUEL.format(0, "poll"): "invalid fuel charge",
     FUEL.format(1, "thunk"): "invalid fuel charge",
@@ -391,7 +415,7 @@ def name_of(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
-    with planting(tmp_path_factory.mktemp("planted")) as plant:
+    with planting(tmp_path_factory.mktemp("planted"), 2) as plant:
         yield plant
 
 
@@ -403,6 +427,25 @@ def test_accepts(plant: Callable[[str], str], text: str) -> None:
 @pytest.mark.parametrize("text", WRONG, ids=name_of)
 def test_refuses(plant: Callable[[str], str], text: str) -> None:
     assert plant(text).partition(": ")[2] == WRONG[text]
+
+
+def test_accepts_calls_without_barriers(tmp_path: Path) -> None:
+    with planting(tmp_path, 1) as plant:
+        assert plant(CALL_THUNK) == ""
+        assert plant(THUNK) == ""
+        assert CALLED in plant(CALL_THUNK.replace("thunk_3", "leaf"))
+
+
+def test_calls_are_whole(plant: Callable[[str], str]) -> None:
+    """Without any of its instructions, or with another register, a call is refused."""
+    parts = [part.strip() for part in THUNK.split(";")[:-1]]
+    assert len(parts) == 14
+    for n, part in enumerate(parts):
+        assert plant("; ".join(parts[:n] + parts[n + 1 :])) != "", part
+        for register in {m[0] for m in REGISTER.finditer(part)} - {"xzr"}:
+            other = re.sub(rf"\b{register}\b", f"{register[0]}2", part, count=1)
+            if other != part:
+                assert plant("; ".join([*parts[:n], other, *parts[n + 1 :]])) != "", other
 
 
 SEEDS = range(40)

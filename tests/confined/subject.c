@@ -83,7 +83,7 @@ PUBLIC void subject_free(struct subject *m)
 
 /* System call thunks of up to six arguments: code to verify, not to run. */
 #define THUNKS		7
-static const u8 thunks[THUNKS];
+static const u32 thunks[THUNKS];
 
 static struct jit_thunk find_thunk(u32 nr)
 {
@@ -92,9 +92,10 @@ static struct jit_thunk find_thunk(u32 nr)
 
 static int thunk_args(u64 address)
 {
-	u64 args = address - (unsigned long)thunks;
+	u64 offset = address - (unsigned long)thunks;
 
-	return args < THUNKS ? (int)args : -1;
+	return offset < sizeof(thunks) && !(offset % sizeof(*thunks)) ?
+		       (int)(offset / sizeof(*thunks)) : -1;
 }
 
 /* Maps an arena at @place; NULL: anywhere. */
@@ -265,7 +266,7 @@ const void *subject_stub(int which)
 	extern const u8 confined_poll[], confined_thunk[], confined_throw[],
 		confined_abort[], confined_fault_stack[], confined_fault_function[],
 		confined_fault_access[], confined_barrier[], confined_beyond[];
-	const u8 *stubs[] = {
+	const void *stubs[] = {
 		confined_poll, confined_thunk, confined_throw, confined_abort,
 		confined_fault_stack, confined_fault_function, confined_fault_access,
 		confined_beyond, confined_barrier, thunks, thunks + 1, thunks + 2, thunks + 3,

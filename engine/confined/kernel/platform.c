@@ -13,6 +13,7 @@
 #include "../vm.h"
 #include "arena.h"
 #include "code.h"
+#include "arch_syscalls.h"
 #include "syscall_thunks.h"
 #include "kernel/run_priv.h"
 #include "usermode.h"
@@ -23,6 +24,8 @@ struct jit_thunk code_thunk(u32 nr)
 {
 	const struct thunk *thunk = &syscall_thunks[confined_call_index(nr)];
 
+	if (arch_is_old_call(nr))
+		return (struct jit_thunk){ 0 };
 	return (struct jit_thunk){ thunk_address(thunk), thunk->args };
 }
 
@@ -44,7 +47,7 @@ static void thunks_init(void)
 	unsigned int nr;
 
 	for (nr = 0; nr < THUNKS_MAX; nr++)
-		if (confined_call_index(nr) >= 0)
+		if (confined_call_index(nr) >= 0 && !arch_is_old_call(nr))
 			thunks[ngates++] = code_thunk(nr);
 	sort(thunks, ngates, sizeof(*thunks), compare_thunks, NULL);
 }

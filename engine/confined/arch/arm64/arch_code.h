@@ -18,10 +18,10 @@
 /* brk #0, twice */
 #define ARCH_CODE_FILL	0xd4200000d4200000ULL
 
-/* No barrier precedes a thunk: all calls pass confined_thunk, which has it. */
+/* Does BARRIER (stubs.h) do anything on this machine? */
 static inline bool arch_has_barrier(void)
 {
-	return false;
+	return cpus_have_cap(ARM64_SPECTRE_BHB);
 }
 
 /* The most branches of any of the kernel's loops, and the field CLRBHB of ID_AA64ISAR2_EL1. */

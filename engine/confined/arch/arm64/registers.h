@@ -49,6 +49,8 @@ typedef u32 verify_set;
 #define V_INSN_ALIGN	4
 /* Words on the stack that a routine pushes before it may call: its return address. */
 #define V_LINKED	1
+/* Words on the stack by which thunks get a sixth argument: it is in a register. */
+#define V_SIXTH		0
 /* The most bytes of IMAGE_CALL_TRY's routine, and of each step of a lookup by number. */
 #define JIT_ROUTINE	128
 /* Direct calls reach this far. */

@@ -222,6 +222,7 @@ STUB_END confined_throw
 	ldp x0, x1, [sp], #64
 	ldr x26, [x25, #MACHINE_AT_FUEL]
 	ldr w16, [x25, #MACHINE_AT_END]
+	cmp w16, #MACHINE_DONE	/* overwrites C's flags, which branches can read */
 .endm
 
 /*
@@ -242,7 +243,7 @@ STUB confined_poll
 	mov x26, #MACHINE_FUEL
 	ret
 1:	TO_C_KEEPING machine_poll
-	cbnz w16, 2f
+	b.ne 2f
 	ret
 2:	cmp w16, #MACHINE_CATCH
 	b.ne .Lleave
@@ -264,13 +265,18 @@ STUB confined_fault_stack
 	b .Lfault
 1:	TO_C_KEEPING machine_stack, w23
 	ldr x24, [x25, #MACHINE_AT_BASE]
-	cbnz w16, .Lleave
+	b.ne .Lleave
 	ret
 STUB_END confined_fault_stack
 
-/* For kernels that need them. */
+/* For kernels that need it. */
 STUB confined_return
+	ret
+STUB_END confined_return
+
+/* BARRIER, preserving all of the program's registers. */
 STUB confined_barrier
+	BARRIER
 	ret
 STUB_END confined_barrier
 
@@ -293,6 +299,6 @@ STUB confined_thunk
 	mov x1, xzr
 	mov x2, xzr
 	mov x3, xzr
-	mov x4, xzr
+	ands x4, xzr, xzr
 	ret
 STUB_END confined_thunk

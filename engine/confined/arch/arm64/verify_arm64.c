@@ -105,6 +105,21 @@ static const struct part try[] = {
 	POP(X16), STORE_MACHINE(X16, MACHINE_AT_TRY), EXACT(0x9100a39c), POP(LINK),
 };
 #define TRY_CALL	11
+/*
+ * w17 = any number; machine.pc = w17; perhaps a call of confined_barrier; machine.fuel = x26;
+ * x5 = machine.run; call of the thunk; x6 = x0; x26 = machine.fuel; then argument registers and
+ * flags are cleared of values that C may have left.
+ */
+#define THUNK_BEGINS	PC_LOW, PC_HIGH, \
+			EXACT(0xb9000000U | MACHINE_AT_PC / 4 << 10 | V_MACHINE << 5 | V_PC)
+#define THUNK_ENDS	STORE_MACHINE(FUEL, MACHINE_AT_FUEL), LOAD_MACHINE(X5, MACHINE_AT_RUN), \
+			CALL, EXACT(0xaa0003e6), LOAD_MACHINE(FUEL, MACHINE_AT_FUEL), \
+			EXACT(0xaa1f03e0), EXACT(0xaa1f03e1), EXACT(0xaa1f03e2), \
+			EXACT(0xaa1f03e3), EXACT(0xea1f03e4)
+static const struct part thunk[] = { THUNK_BEGINS, THUNK_ENDS };
+static const struct part thunk_barrier[] = { THUNK_BEGINS, CALL, THUNK_ENDS };
+#define THUNK_BARRIER	3
+#define THUNK_CALL	5
 
 #define FITS(code, n, parts)	fits(code, n, parts, sizeof(parts) / sizeof(*(parts)))
 
@@ -143,6 +158,19 @@ static bool decode_charge(const u8 *code, u32 n, struct verify_insn *in)
 	return take_row(code, in, V_CHARGE, high + 5, high + 4);
 }
 
+static bool decode_thunk(const u8 *code, u32 n, struct verify_insn *in)
+{
+	u32 more = FITS(code, n, thunk_barrier);
+
+	if (!more && !FITS(code, n, thunk))
+		return false;
+	if (more)
+		in->barrier = 4 * (THUNK_BARRIER + sign_extend(word_at(code, THUNK_BARRIER), 26));
+	take_row(code, in, V_THUNK, sizeof(thunk) / sizeof(*thunk) + more, THUNK_CALL + more);
+	in->writes |= V_BIT(X0) | V_BIT(X1) | V_BIT(X2) | V_BIT(X3) | V_BIT(X4) | V_BIT(X6);
+	return true;
+}
+
 static bool decode_row(const u8 *code, u32 n, struct verify_insn *in)
 {
 	if (FITS(code, n, entry)) {
@@ -168,7 +196,7 @@ static bool decode_row(const u8 *code, u32 n, struct verify_insn *in)
 		in->slots = 7;
 		return true;
 	}
-	return decode_charge(code, n, in);
+	return decode_charge(code, n, in) || decode_thunk(code, n, in);
 }
 
 /* -- Accesses ------------------------------------------------------------------------ */

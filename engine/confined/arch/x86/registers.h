@@ -41,6 +41,8 @@ typedef u16 verify_set;
 #define V_INSN_ALIGN	1
 /* Words on the stack that a routine pushes before it may call: calls push return addresses. */
 #define V_LINKED	0
+/* Words on the stack by which thunks get a sixth argument: above it is machine.run's register. */
+#define V_SIXTH		2
 /* The most bytes of IMAGE_CALL_TRY's routine, and of each step of a lookup by number. */
 #define JIT_ROUTINE	64
 /* Direct calls reach this far. */
