@@ -118,9 +118,13 @@ bool syscript_hook_default(struct syscript_hook *hook, struct syscript_event *ev
 }
 EXPORT_SYMBOL_NS_GPL(syscript_hook_default, COMPAT_NS(SYSCRIPT));
 
-/* hook_count() reads @untimed as 0 while the two counters are being changed. */
+/*
+ * hook_count() reads @untimed as 0 while the two counters are being changed:
+ * tests/litmus/hook-counters.litmus.
+ */
 static void count_calls(struct syscript_counters *counters)
 {
+	smp_wmb();
 	WRITE_ONCE(counters->calls, counters->calls + SYSCRIPT_TIMED_ONE_IN);
 	smp_store_release(&counters->untimed, SYSCRIPT_TIMED_ONE_IN);
 }
@@ -227,6 +231,7 @@ struct hook_program *hook_set(struct syscript_hook *hook, struct hook_program *p
 	hook->own = program;
 	if (program)
 		WRITE_ONCE(hook->fallback, program->fallback);
+	/* For calls, which depend on the pointer: tests/litmus/hook-publish.litmus. */
 	smp_store_release(&hook->called.ctxs, program ? program->ctxs : NULL);
 	spin_unlock_bh(&hook->lock);
 	return old;

@@ -103,6 +103,9 @@ void observers_leave(struct observers_call *call);
 /*
  * Is @task, which is current, watched only by filters, so that filters_ask() is
  * enough for its calls?  A tracer or a blocked SIGSYS needs observers_enter().
+ *
+ * A filter that another thread is installing may be seen with the mode before it; then this is
+ * false, and slower ways have the barrier (tests/litmus/filter-mode.litmus).
  */
 static __always_inline bool observers_are_filters(const struct task_struct *task)
 {

@@ -232,6 +232,11 @@ test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
 		--ignore tests/arm64/guest $(PYTEST_ARGS)
 	+$(Q)$(MAKE) --no-print-directory test-arm64-guest
 
+# Handshakes between threads, by the memory models of the kernel and of C11.
+.PHONY: test-litmus
+test-litmus:
+	tests/litmus/run.py
+
 # The guest has a Python of its own.
 ARM64_KREL ?= 6.1-arm64
 ARM64_PYTEST = vm/guest -k $(ARM64_KREL) -m -- \

@@ -79,7 +79,7 @@ static void look_at(struct clock_entry *entry)
 
 static bool any_runs(void)
 {
-	struct clock_entry *entry = __atomic_load_n(&entries, __ATOMIC_ACQUIRE);
+	struct clock_entry *entry = __atomic_load_n(&entries, __ATOMIC_SEQ_CST);
 
 	while (entry && __atomic_load_n(&entry->state, __ATOMIC_SEQ_CST) == IDLE)
 		entry = entry->next;
@@ -88,7 +88,10 @@ static bool any_runs(void)
 
 static void sleep_until_run(void)
 {
-	/* Either a beginning run sees ASLEEP and wakes this thread, or any_runs() sees the run. */
+	/*
+	 * Either a beginning run sees ASLEEP and wakes this thread, or any_runs() sees the run,
+	 * even in a new entry: tests/litmus/clock-sleep.litmus.
+	 */
 	if (!change(&thread_state, AWAKE, ASLEEP))
 		return;
 	if (any_runs())
@@ -210,7 +213,7 @@ bool clock_add(struct run_priv *own)
 		entry = malloc(sizeof(*entry));
 		if (entry) {
 			*entry = (struct clock_entry){ .next = entries, .own = own };
-			__atomic_store_n(&entries, entry, __ATOMIC_RELEASE);
+			__atomic_store_n(&entries, entry, __ATOMIC_SEQ_CST);
 		}
 	}
 	own->clock = entry;

@@ -144,6 +144,11 @@ bool run_is_overdue(struct run_priv *own)
 {
 	unsigned long now = sys_now(CLOCK_MONOTONIC), entered, used;
 
+	/*
+	 * No stretch is counted both in @used and since @entered
+	 * (tests/litmus/clock-overdue.litmus). One that has just ended may be in neither, until
+	 * the next tick.
+	 */
 	do {
 		entered = __atomic_load_n(&own->entered, __ATOMIC_ACQUIRE);
 		used = __atomic_load_n(&own->run.time, __ATOMIC_ACQUIRE);

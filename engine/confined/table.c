@@ -5,7 +5,7 @@
  * A slot's tag is 0 if the slot is empty and BUSY while an entry is written; otherwise it has a
  * part of the key's hash, which is odd, and in the lower bits the time when the entry was last
  * found. Entries are changed under the set's lock; lockless readers check the tag again after
- * they have compared the key.
+ * they have compared the key (tests/litmus/table-entry.litmus).
  */
 #include "table.h"
 
