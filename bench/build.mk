@@ -38,14 +38,15 @@ $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
 BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Imeasure -MMD -MP
 BENCH_COSY_LIBS := -L$(BUILD) -lcosy
 
-INNER_COMPOUNDS := $(addprefix $(BUILD)/bench/,inner_compound.o inner_empty.o)
+INNER_COMPOUNDS := $(if $(filter x86,$(ARCH)),$(addprefix $(BUILD)/bench/,inner_compound.o inner_empty.o))
 $(INNER_COMPOUNDS): $(BUILD)/bench/%.o: bench/%.c $(BUILD)/cosy-cc
 	$(call say,COSY)
 	@mkdir -p $(@D)
 	$(Q)$(BENCH_COSY) -c -o $@ $<
 
+# cosy-cc compiles programs for x86-64 only.
 $(BUILD)/bench/inner: $(INNER_COMPOUNDS)
-$(BUILD)/bench/inner: private LIB_LIBS += $(BENCH_COSY_LIBS)
+$(BUILD)/bench/inner: private LIB_LIBS += $(if $(INNER_COMPOUNDS),$(BENCH_COSY_LIBS))
 
 $(BUILD)/bench/compound_plain.o: bench/compound_apps.c $(BUILD)/cosy-cc
 	$(call say,COSY)
@@ -113,6 +114,16 @@ bench-inner: $(BUILD)/bench/inner module
 
 bench-inner-icount: $(BUILD)/bench/inner module
 	$(INNER) --icount -o $(BUILD)/bench/inner-icount$(INNER_NAME).json
+
+# On an emulated arm64 machine.
+ARM64_BENCH_KREL ?= 6.12-arm64
+.PHONY: bench-arm64-icount
+bench-arm64-icount: lua-runtime unit-programs | $(BUILD)/deps/arm64-tests.ready
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE) \
+		build/arm64/bench/inner build/arm64/bench/files
+	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_BENCH_KREL) module
+	@mkdir -p $(BUILD)/bench
+	bench/arm64.py -k $(ARM64_BENCH_KREL) --icount -o $(BUILD)/bench/arm64-icount.json $(BENCH_ARGS)
 
 BENCH_COMPOUND := $(addprefix $(BUILD)/bench/,compound inner udp)
 

@@ -62,6 +62,16 @@ struct values {
 
 enum way { OUTSIDE, JIT, INTERP, CONFINED, COMPOUND, WAYS };
 
+/* LuaJIT in the kernel, and cosy-cc for programs, are for x86-64. */
+static bool has_way(enum way way)
+{
+#ifdef __x86_64__
+	return way < WAYS;
+#else
+	return way == OUTSIDE || way == CONFINED;
+#endif
+}
+
 static const char *const way_names[WAYS] = {
 	"outside", "inside_jit", "inside_interp", "inside_confined", "inside_compound",
 };
@@ -117,6 +127,12 @@ static void prepare_path(struct values *v)
 {
 	prepare_file(v);
 	v->q = (long)"file";
+}
+
+static void prepare_path_page(struct values *v)
+{
+	prepare_path(v);
+	v->expected = PAGE;
 }
 
 static void prepare_link(struct values *v)
@@ -200,6 +216,7 @@ static void prepare_epoll(struct values *v)
 
 static void prepare_poll(struct values *v)
 {
+	static const struct timespec no_time;
 	static struct pollfd fds[POLLED];
 
 	for (int i = 0; i < POLLED; i++) {
@@ -207,6 +224,7 @@ static void prepare_poll(struct values *v)
 		fds[i].events = POLLIN;
 	}
 	v->p = (long)fds;
+	v->q = (long)&no_time;
 }
 
 /*
@@ -399,9 +417,14 @@ static long inside(const struct probe *probe, int fd, uint64_t count)
 
 static long compound(const struct probe *probe, uint64_t count)
 {
+#ifdef __x86_64__
 	const struct values *v = &probe->v;
 
 	return inner_compounds[probe - probes](count, v->a, v->b, v->c, v->d, v->p, v->q);
+#else
+	measure_die("%s: no compound of %" PRIu64 " steps", probe->name, count);
+	return 0;
+#endif
 }
 
 /* Checks that the compiled variant is compiled, and the other is not. */
@@ -494,7 +517,7 @@ static void measure_round(unsigned int round)
 		size_t at = order_at(i, PROBES * WAYS, round);
 		const struct probe *probe = &probes[at / WAYS];
 
-		if (probe->excluded)
+		if (probe->excluded || !has_way(at % WAYS))
 			continue;
 		ns[at / WAYS][at % WAYS] =
 			(double)sample(probe, at % WAYS, probe->count) / probe->count;
@@ -506,7 +529,9 @@ static void measure_round(unsigned int round)
 		printf("%s\"%s\": {", separator, probes[i].name);
 		separator = ", ";
 		for (int way = 0; way < WAYS; way++)
-			printf("%s\"%s\": %.6g", way ? ", " : "", way_names[way], ns[i][way]);
+			if (has_way(way))
+				printf("%s\"%s\": %.6g", way ? ", " : "", way_names[way],
+				       ns[i][way]);
 		printf("}");
 	}
 	printf("}");
@@ -566,7 +591,7 @@ static void profile(const char *name, const char *way_name, uint64_t count)
 
 	while (way < WAYS && strcmp(way_names[way], way_name))
 		way++;
-	if (i == PROBES || way == WAYS || !count)
+	if (i == PROBES || !has_way(way) || !count)
 		measure_die("no probe %s, no way %s (outside, inside_jit, inside_interp, inside_confined, inside_compound), or no count",
 			    name, way_name);
 	prepare(&probes[i]);
@@ -595,6 +620,7 @@ int main(int argc, char **argv)
 
 	if (!rounds && argc != 4)
 		measure_die("usage: inner ROUNDS [only PROBE...] | inner PROBE WAY COUNT");
+	probes[find("orc")].excluded = true;
 	if (only)
 		choose(argv + 3);
 	check("directory", chdir(measure_directory()));

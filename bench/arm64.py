@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Count what scripts cost in the kernel of an emulated arm64 machine.
+
+Compared with plain calls of the same process: single calls, the entry of a script, and open, read
+and close in a loop, "orc" (bench/inner); attributes of 1,000 files (bench/files). A figure that no
+bench has on arm64 is null: programs with compounds, and patched programs, are compiled for x86-64
+only. code_bytes is the machine code of Lua's runtime, compared with x86-64's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from statistics import geometric_mean, median
+from typing import Any
+
+import results
+
+TESTS = results.ROOT / "tests"
+# Upper bounds: instructions, or ratios.
+BOUNDS = {
+    "getppid": 0.27,
+    "fstat": 0.80,
+    "geometric_mean": 0.72,
+    "entry": 1150.0,
+    "readdirplus_1000": 0.42,
+    "du": 0.52,
+    "orc": 0.88,
+    "c_kernels": 1.5,
+    "frames_device": 0.48,
+    "code_bytes": 1.1,
+}
+# Each writes JSON.
+IN_GUEST = (
+    "build/bench/inner {}",
+    "build/bench/inner {} only orc",
+    "SYSCRIPT_ENGINE=confined build/bench/files {} /tmp 'readdirplus.n1000 '",
+)
+REMOTE = "qemu-aarch64 build/arm64/tests/confined/remote"
+
+
+def ratio(of: dict[str, float]) -> float:
+    return of["inside_confined"] / of["outside"]
+
+
+def calls(raw: dict[str, Any]) -> dict[str, Any]:
+    seen = raw["rounds"]
+    each = {name: median(ratio(r[name]) for r in seen) for name in seen[0] if name != "empty"}
+    return {
+        "kernel": raw["kernel"],
+        "accel": raw["accel"],
+        "machine": results.machine(),
+        "calls": {
+            name: {
+                way: median(r[name][way] for r in seen) for way in ("outside", "inside_confined")
+            }
+            for name in seen[0]
+        },
+        "getppid": each["getppid"],
+        "fstat": each["fstat"],
+        "geometric_mean": geometric_mean(each.values()),
+        "entry": median(r["empty"]["inside_confined"] for r in seen),
+    }
+
+
+def readdirplus(raw: dict[str, Any]) -> float:
+    (seen,) = raw["rounds"].values()
+    script, plain = (f"readdirplus.n1000 {way}" for way in ("script", "plain"))
+    return median(row[script][0] / row[plain][0] for row in seen)
+
+
+def code_of(build: str, settings: dict[str, str]) -> int:
+    """The bytes of machine code of the runtime's image."""
+    command = [sys.executable, TESTS / "confined" / "code_size.py"]
+    image = results.ROOT / build / "lua-runtime" / "lua.image"
+    done = subprocess.run(
+        [*command, image],
+        cwd=results.ROOT,
+        env=os.environ | settings,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
+    options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
+    script = " && echo , && ".join(command.format(rounds) for command in IN_GUEST)
+    text = results.run_in_guest(options, ["sh", "-c", script])
+    inner, orc, files = json.loads(f"[{text}]")
+    found = calls(inner)
+    found["orc"] = median(ratio(r["orc"]) for r in orc["rounds"])
+    found["readdirplus_1000"] = readdirplus(files)
+    found["code_bytes"] = code_of("build/arm64", {"CONFINED_REMOTE": REMOTE}) / code_of("build", {})
+    return {**dict.fromkeys(BOUNDS), **found, "bounds": BOUNDS}
+
+
+def show(result: dict[str, Any], rounds: int) -> None:
+    results.headline(f"arm64, {rounds} rounds", result)
+    rows = []
+    for name, bound in BOUNDS.items():
+        value = result[name]
+        shown = ["not measured", ""] if value is None else [f"{value:,.3f}", ""]
+        if value is not None:
+            shown[1] = results.verdict(value, bound)
+        rows.append([name, shown[0], f"{bound:,g}", shown[1]])
+    results.show(["", "now", "at most", ""], rows)
+    rows = [
+        [name, f"{of['outside']:,.0f}", f"{of['inside_confined']:,.0f}", f"{ratio(of):.3f}"]
+        for name, of in result["calls"].items()
+    ]
+    print()
+    results.show(["call", "outside", "inside", "ratio"], rows)
+
+
+if __name__ == "__main__":
+    sys.exit(results.Measurement("arm64", 5, 2, measure, show).main(__doc__))
