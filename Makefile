@@ -164,7 +164,7 @@ deps: $(BUILD)/config.mk
 ##test-storm     filters, dying threads and closed descriptors under scripts, STORM_TIME=300 s
 ##test-attack    attacks that take minutes each, of accounts on others among them
 ##test-deploy    memcached and Redis under systemd's units, containers, sandboxes, in a guest
-##test-arm64     the library, the command and the code generator for arm64, in qemu-user: docs/arm64.md
+##test-arm64     the library and the code generator for arm64, emulated, and the module in guests
 ##test-litmus    handshakes between threads, by memory models
 ##test-newcomer  README's first quarter of an hour in bare Debians, timed (as root)
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch

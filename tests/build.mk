@@ -222,7 +222,7 @@ test-newcomer: dist
 	tests/newcomer.py --release $(BUILD)/syscript-$(LIB_VERSION).tar.xz $(NEWCOMER_ARGS)
 
 # The library and the command for arm64, its code generator and its verifier, emulated by qemu-user;
-# then the module, in a guest.
+# then the module, in guests of two CPUs.
 ARM64_REMOTE := build/arm64/tests/confined/remote
 .PHONY: test-arm64
 test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
@@ -230,7 +230,9 @@ test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
 	CONFINED_REMOTE="qemu-aarch64 $(ARM64_REMOTE)" $(PYTEST) tests/arm64 \
 		$(addprefix tests/unit/test_confined_,run.py fuel.py extends.py) \
 		--ignore tests/arm64/guest $(PYTEST_ARGS)
-	+$(Q)$(MAKE) --no-print-directory test-arm64-guest
+	+for kernel in $(ARM64_MATRIX); do \
+		$(MAKE) --no-print-directory ARM64_KREL=$$kernel test-arm64-guest || exit; \
+	done
 
 # Handshakes between threads, by the memory models of the kernel and of C11.
 .PHONY: test-litmus
@@ -238,6 +240,7 @@ test-litmus:
 	tests/litmus/run.py
 
 # The guest has a Python of its own.
+ARM64_MATRIX := 6.1-arm64 6.12-arm64
 ARM64_KREL ?= 6.1-arm64
 ARM64_PYTEST = vm/guest -k $(ARM64_KREL) -m -- \
 	env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
