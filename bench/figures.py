@@ -271,6 +271,15 @@ def entry(subject: Subject, found: list[Json]) -> Json:
     return {"command": subject.command, "commit": commit(), **subject.tables(*found)}
 
 
+def as_text(data: Json) -> str:
+    """JSON with a line for each row of a table."""
+    rows = re.compile(r"\[\n\s+([^\[\]{}]*?)\n\s+\]")
+    text = rows.sub(
+        lambda found: "[" + re.sub(r"\n\s+", " ", found[1]) + "]", json.dumps(data, indent=1)
+    )
+    return text + "\n"
+
+
 def lines_of(found: Json) -> list[str]:
     """A subject's part of the page."""
     lines = []
@@ -365,7 +374,7 @@ def main(subjects: dict[str, Subject], page_name: str, drawn: bool = False) -> i
     except (FiguresError, OSError, ValueError) as error:
         print(f"figures: {error}", file=sys.stderr)
         return 1
-    stored.write_text(json.dumps(data, indent=1) + "\n")
+    stored.write_text(as_text(data))
     path.write_text(text)
     if drawn:
         path.with_suffix(".svg").write_text(svg)

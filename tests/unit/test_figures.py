@@ -238,6 +238,14 @@ def test_page_is_generated(place: str) -> None:
     assert "|---" not in outside
 
 
+@pytest.mark.parametrize("place", SUBJECTS)
+def test_a_line_for_each_row(place: str) -> None:
+    text = (ROOT / place / "figures.json").read_text()
+    assert figures.as_text(DATA[place]) == text
+    for found in DATA[place].values():
+        assert all(json.dumps(row) in text for table in found["tables"] for row in table["rows"])
+
+
 def test_picture_is_generated() -> None:
     assert (ROOT / "docs/figures.svg").read_text() == figures.picture(PAGES["docs"])
 
