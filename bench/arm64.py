@@ -110,11 +110,11 @@ def show(result: dict[str, Any], rounds: int) -> None:
         rows.append([name, shown[0], f"{bound:,g}", shown[1]])
     results.show(["", "now", "at most", ""], rows)
     rows = [
-        [name, f"{of['outside']:,.0f}", f"{of['inside_confined']:,.0f}", f"{ratio(of):.3f}"]
+        [name, f"{ratio(of):.3f}", f"{of['outside']:,.0f}", f"{of['inside_confined']:,.0f}"]
         for name, of in result["calls"].items()
     ]
     print()
-    results.show(["call", "outside", "inside", "ratio"], rows)
+    results.show(["call", "ratio", "outside", "inside"], rows)
 
 
 if __name__ == "__main__":

@@ -250,6 +250,7 @@ SUBJECTS = {
     "everyone": Subject("make bench-everyone-icount", as_shown("everyone")),
     "readdirplus": Subject("make bench-readdirplus-icount", readdirplus),
     "memcached": Subject("make bench-memcached-sizes-icount", memcached),
+    "arm64": Subject("make bench-arm64-icount", as_shown("arm64")),
 }
 
 
