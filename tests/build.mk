@@ -78,7 +78,7 @@ PROGRAM_SRC := $(wildcard tests/vm/programs/*.c examples/netfilter/*.c \
 PROGRAMS := $(patsubst %.c,$(BUILD)/tests/programs/%.o,$(notdir $(PROGRAM_SRC)))
 $(foreach src,$(PROGRAM_SRC),$(eval $(BUILD)/tests/programs/$(basename $(notdir $(src))).o: $(src)))
 $(BUILD)/tests/programs/dns_tc.o: private PROGRAM_FLAGS := -mcpu=v3 -g
-PROGRAM_FLAGS := -mcpu=v4
+PROGRAM_FLAGS := -mcpu=v4 -mllvm -disable-bpf-peephole
 $(PROGRAMS): $(LIB_HEADERS) $(BUILD)/deps/clang
 	$(call say,CLANG)
 	@mkdir -p $(@D)

@@ -50,6 +50,7 @@ def test_programs_for_subsystems(source: Path, tmp_path: Path) -> None:
     """The object that clang makes with all the options that a program needs."""
     subprocess.run([COSY_CC, "--program", source, "-o", tmp_path / "cosy.o"], check=True)
     clang = [os.environ.get("COSY_CLANG", "clang-19"), "-target", "bpf", "-mcpu=v4", "-O2"]
+    clang += ["-mllvm", "-disable-bpf-peephole"]
     folders = [f"-I{ROOT}/build/include", "-I/usr/include/x86_64-linux-gnu"]
     subprocess.run([*clang, *folders, "-c", source, "-o", tmp_path / "clang.o"], check=True)
     assert (tmp_path / "cosy.o").read_bytes() == (tmp_path / "clang.o").read_bytes()
@@ -279,9 +280,14 @@ def loads(tmp_path: Path, *options: str) -> int:
     return text.count("movzx ")
 
 
-def test_peephole_is_off(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "what",
+    [["-O1", PROGRAMS[0]], ["--program", ROOT / "examples" / "netfilter" / "limit.c"]],
+    ids=["compound", "program"],
+)
+def test_peephole_is_off(what: list[str | Path], tmp_path: Path) -> None:
     """LLVM's BPF peephole pass removes needed code: tests/cosy/csmith.py --seed 23686 --count 1."""
-    command = [COSY_CC, "-O1", "-mllvm", "-debug-pass=Structure", "-o", tmp_path / "p", PROGRAMS[0]]
+    command = [COSY_CC, *what, "-mllvm", "-debug-pass=Structure", "-o", tmp_path / "p"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "-bpf-isel" in done.stderr and "-bpf-mi-zext-elim" not in done.stderr
 
