@@ -18,6 +18,9 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude $(LIB_CFLAGS) -MMD -MP \
 		-o $@ $< $(LIB_LIBS)
 
+# It includes a part of the library, which exports no functions of it.
+$(BUILD)/tests/unit/test_lib_arena: private LIB_CFLAGS += -iquote core
+
 -include $(TEST_PROGRAMS:=.d)
 
 # Programs that unit tests run; other makefiles add to them. They link the library's objects, to

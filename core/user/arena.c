@@ -61,6 +61,20 @@ static void forget(struct known **link)
 	free(known);
 }
 
+/* Maps memory at @at and nowhere else: before Linux 4.17, and in qemu-user, the flag is a hint. */
+static int map_at(char *at, size_t size, int access)
+{
+	char *p = mmap(at, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+		       MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	if (p == at)
+		return 0;
+	munmap(p, size);
+	return -EEXIST;
+}
+
 /* Guards are writable, so a stray write beside the arena hits unused memory. */
 static int map_guard(const struct known *known, char *from)
 {
@@ -68,8 +82,7 @@ static int map_guard(const struct known *known, char *from)
 
 	if (known->reserved)
 		return mprotect(from, IMAGE_GUARD, access) ? -errno : 0;
-	return mmap(from, IMAGE_GUARD, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-		    MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED ? -errno : 0;
+	return map_at(from, IMAGE_GUARD, access);
 }
 
 static int map_guards(const struct known *known)
@@ -151,21 +164,14 @@ int arena_populate(void *p, size_t n)
 	return -ENOMEM;
 }
 
-static void *reserve(void *at, size_t size, int flags)
-{
-	void *p = mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags,
-		       -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 /* Reserves more than an arena of @size bytes with guards, and frees what is beside them. */
 static char *reserve_aligned(size_t size)
 {
 	size_t many = 2 * size + 2 * IMAGE_GUARD;
-	char *from = reserve(NULL, many, 0), *arena;
+	char *from = mmap(NULL, many, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0), *arena;
 
-	if (!from)
+	if (from == MAP_FAILED)
 		return NULL;
 	arena = (char *)(((unsigned long)from + IMAGE_GUARD + size - 1) & ~(size - 1));
 	if (arena - IMAGE_GUARD > from)
@@ -181,7 +187,7 @@ static struct known unmapped;
 
 static char *reserve_again(size_t size)
 {
-	char *arena = NULL, *from;
+	char *arena = NULL;
 
 	lock_take(LOCK_ARENAS);
 	if (unmapped.size == size) {
@@ -189,15 +195,9 @@ static char *reserve_again(size_t size)
 		unmapped.size = 0;
 	}
 	lock_give(LOCK_ARENAS);
-	if (!arena)
-		return NULL;
-	from = reserve(arena - IMAGE_GUARD, size + 2 * IMAGE_GUARD, MAP_FIXED_NOREPLACE);
-	if (from && from != arena - IMAGE_GUARD) {
-		/* Before Linux 4.17 it is a hint. */
-		munmap(from, size + 2 * IMAGE_GUARD);
-		from = NULL;
-	}
-	return from ? arena : NULL;
+	if (arena && map_at(arena - IMAGE_GUARD, size + 2 * IMAGE_GUARD, PROT_NONE))
+		arena = NULL;
+	return arena;
 }
 
 void *arena_map(unsigned int shift)
@@ -262,8 +262,7 @@ int arena_map_again(void *arena, unsigned int shift)
 {
 	size_t size = 1UL << shift;
 
-	if (mmap(arena, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
-		 MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == arena) {
+	if (!map_at(arena, size, PROT_READ | PROT_WRITE)) {
 		if (shift < HUGE_SHIFT)
 			madvise(arena, size, MADV_NOHUGEPAGE);
 		return 0;
