@@ -14,14 +14,15 @@
 -- Returns the number of files done: fewer than n after a signal.
 
 local openat, write, fsync, close = syscall.openat, syscall.write, syscall.fsync, syscall.close
-local renameat2, unlinkat = syscall.renameat2, syscall.unlinkat
+local linkat, renameat2, unlinkat = syscall.linkat, syscall.renameat2, syscall.unlinkat
 local peek, poke, str_in, pending = util.peek, util.poke, util.str_in, util.pending
 local write_files = fs.write_files
 
 local FILE, RESULT = 32, 24       -- bytes of struct syscript_file, offset
 local PATH_MAX, NAME_MAX = 4096, 255
-local EEXIST, EFAULT, EINTR, ENOENT, ENAMETOOLONG =
-  -errno.EEXIST, -errno.EFAULT, -errno.EINTR, -errno.ENOENT, -errno.ENAMETOOLONG
+local EEXIST, EFAULT, EINTR, EINVAL, ENOENT, ENAMETOOLONG, EPERM =
+  -errno.EEXIST, -errno.EFAULT, -errno.EINTR, -errno.EINVAL, -errno.ENOENT,
+  -errno.ENAMETOOLONG, -errno.EPERM
 local TEMPORARY = const.O_WRONLY + const.O_CREAT + const.O_EXCL + const.O_CLOEXEC +
                   const.O_NOFOLLOW
 local NOREPLACE = 1
@@ -67,6 +68,15 @@ local function write_all(fd, data, size)
   return done
 end
 
+-- NFS and older servers of FUSE refuse to rename only if the name is free, but can link.
+local function rename(dirfd, other, path, flags)
+  local err = renameat2(dirfd, other, dirfd, path, flags)
+  if err ~= EINVAL or flags == 0 then return err end
+  local linked = linkat(dirfd, other, dirfd, path, 0)
+  if linked >= 0 then unlinkat(dirfd, other, 0) end
+  return linked == EPERM and err or linked
+end
+
 local function replace(dirfd, file, flags, mode)
   local good, path = pcall(path_at, peek(file, "i8"))
   if not good then return EFAULT end
@@ -77,7 +87,7 @@ local function replace(dirfd, file, flags, mode)
   local err = done < 0 and done or fsync(fd)
   local closed = close(fd)
   if err >= 0 then err = closed end
-  if err >= 0 then err = renameat2(dirfd, other, dirfd, path, flags) end
+  if err >= 0 then err = rename(dirfd, other, path, flags) end
   if err < 0 then
     unlinkat(dirfd, other, 0)
     return err
@@ -89,11 +99,11 @@ function run(dirfd, files, n, flags, mode, atomic)
   if atomic == 0 then
     return write_files(dirfd, files, n, flags, mode)
   end
-  local rename = bit.band(flags, const.O_EXCL) ~= 0 and NOREPLACE or 0
+  local noreplace = bit.band(flags, const.O_EXCL) ~= 0 and NOREPLACE or 0
   for i = 0, n - 1 do
     local file = files + FILE * i
     if i > 0 and pending() then return i end
-    poke(file + RESULT, "i8", replace(dirfd, file, rename, mode))
+    poke(file + RESULT, "i8", replace(dirfd, file, noreplace, mode))
   end
   return n
 end

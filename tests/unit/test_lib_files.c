@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Batches of files and the single-file functions, compared with the plain calls. */
+/*
+ * Batches of files and the single-file functions, compared with the plain calls.
+ *
+ * usage: test_lib_files [DIRECTORY]    in which to make the files; /tmp
+ */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/stat.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <syscript_files.h>
 
@@ -16,7 +24,7 @@
 #define ALL	(STATX_BASIC_STATS | STATX_BTIME)
 #define LARGE	(1 << 20)
 
-static char top[] = "/tmp/syscript-files-XXXXXX";
+static char top[200];
 static char *buf, *other;
 
 /* Each has a peculiarity; some cause errors. */
@@ -283,6 +291,11 @@ static void test_no_descriptor(void)
 	CHECK_EQ(access("untouched", F_OK), -1);
 }
 
+static void check_no_temporary(void)
+{
+	CHECK(system("ls -A . dir | grep -q '^\\.\\(new\\|dir\\|brand\\)\\|\\.[0-9]*-[0-9]*$'"));
+}
+
 static void test_write(void)
 {
 	struct stat before, after;
@@ -327,8 +340,55 @@ static void test_write(void)
 	CHECK_EQ(syscript_open_write_close(AT_FDCWD, "new", NULL, 5, SYSCRIPT_ATOMIC, 0600), -EFAULT);
 	CHECK_EQ(syscript_open_write_close(AT_FDCWD, NULL, "x", 1, SYSCRIPT_ATOMIC, 0600), -EFAULT);
 	contains("new", "atomic");
-	/* No temporary file is left. */
-	CHECK_EQ(system("ls -A . dir | grep -q '^\\.new\\|^\\.dir\\|^\\.brand\\|\\.[0-9]*-[0-9]*$'") != 0, 1);
+	check_no_temporary();
+}
+
+/* The call @nr fails with @err if its argument @arg is not 0. */
+static void refuse(int nr, int arg, int err)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[arg])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = sizeof(code) / sizeof(*code), .filter = code };
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter));
+}
+
+/* On file systems that cannot rename only if the name is free, with links and without. */
+static void write_by_links(void)
+{
+	struct stat st;
+
+	refuse(SYS_renameat2, 4, EINVAL);
+	CHECK_EQ(WRITE("linked", "text", SYSCRIPT_ATOMIC | O_EXCL), 4);
+	contains("linked", "text");
+	CHECK(!stat("linked", &st) && st.st_nlink == 1);
+	CHECK_EQ(WRITE("linked", "more", SYSCRIPT_ATOMIC | O_EXCL), -EEXIST);
+	contains("linked", "text");
+	CHECK_EQ(WRITE("linked", "other", SYSCRIPT_ATOMIC), 5);
+	contains("linked", "other");
+	refuse(SYS_linkat, 1, EPERM);
+	CHECK_EQ(WRITE("no-link", "text", SYSCRIPT_ATOMIC | O_EXCL), -EINVAL);
+	CHECK(access("no-link", F_OK));
+	check_no_temporary();
+}
+
+static void test_write_by_links(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		write_by_links();
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
 static void same_contents(const char *a, const char *b)
@@ -602,15 +662,16 @@ static void test_closed(void)
 		close(fd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	char command[100];
+	char command[2 * sizeof(top) + 100];
 	int dirfd;
 
 	umask(022);
 	buf = malloc(LARGE);
 	other = malloc(LARGE);
 	memset(buf, 'b', LARGE);
+	snprintf(top, sizeof(top), "%s/syscript-files-XXXXXX", argc > 1 ? argv[1] : "/tmp");
 	CHECK(mkdtemp(top) && !chdir(top));
 	build();
 	dirfd = open(".", O_PATH | O_CLOEXEC);
@@ -632,6 +693,7 @@ int main(void)
 	test_one();
 	test_no_descriptor();
 	test_write();
+	test_write_by_links();
 	test_copy();
 	test_send();
 	test_addresses();
