@@ -204,7 +204,10 @@ size_t remedies(const struct findings *f, struct remedy *r)
 		need(&list, "the module is for x86-64 only", "export SYSCRIPT_BACKEND=user");
 		return list.n;
 	}
-	if (f->loaded && f->container)
+	if (f->hidden && !f->device)
+		need(&list, "this sandbox has no " DEVICE " and hides /sys/module: whether the module is loaded can only be seen outside",
+		     "syscript doctor    # outside of the sandbox; firejail: without --private-dev");
+	else if (f->loaded && f->container)
 		need_in_container(&list, f);
 	else if (f->loaded && f->unit)
 		need_in_unit(&list, f);

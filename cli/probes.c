@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -117,11 +118,26 @@ static bool newer_than_tested(const char *release)
 	return major > tested_major || (major == tested_major && minor > tested_minor);
 }
 
+/* Has a directory no entries, or may it not be read? */
+static bool is_hidden(const char *path)
+{
+	DIR *dir = opendir(path);
+	int entries = 0;
+
+	if (!dir)
+		return true;
+	while (entries < 3 && readdir(dir))
+		entries++;
+	closedir(dir);
+	return entries < 3;	/* . and .. */
+}
+
 static void find_module(struct findings *f)
 {
 	char enabled[8], path[4608];
 
 	f->modules = exists("%s", "/proc/modules");
+	f->hidden = is_hidden("/sys/module");
 	f->loaded = exists("%s", MODULE);
 	read_line(MODULE "/version", f->version, sizeof(f->version));
 	f->enabled = read_line(PARAMETERS "enabled", enabled, sizeof(enabled)) &&

@@ -16,6 +16,7 @@
  * struct findings - the state of the machine; unknown texts are ""
  * @modules:       the kernel loads modules
  * @loaded, @version, @enabled: the module that runs, and its switch
+ * @hidden:        /sys/module has no entries: a sandbox does not show which modules run
  * @installed:     depmod knows a module for this kernel
  * @built:         DKMS knows the source
  * @source: the source is in DKMS's directory
@@ -37,7 +38,7 @@
  */
 struct findings {
 	struct utsname kernel;
-	bool modules;
+	bool modules, hidden;
 	bool loaded, enabled, installed, built, source, dkms, headers;
 	char version[64];
 	bool device, device_open, luajit, luajit_open;

@@ -279,3 +279,4 @@ def test_firejail_without_the_device(engine: str) -> None:
     sandbox = ["firejail", "--noprofile", "--quiet", "--private-dev"]
     assert not runs_in("kernel", *sandbox, engine=engine)
     assert runs_in("", *sandbox, engine=engine)
+    assert "hides /sys/module" in end_of(*sandbox, COMMAND, "doctor").stdout

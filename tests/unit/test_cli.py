@@ -643,6 +643,16 @@ def test_doctor_has_a_line_for_all_packages() -> None:
 
 @pytest.mark.skipif(DEVICE.exists(), reason="for machines without the device")
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts what doctor looks at")
+def test_doctor_says_what_a_sandbox_hides() -> None:
+    """As firejail does with --private-dev: the module may be loaded."""
+    found = doctor_where_modules_load("mount -t tmpfs none /sys/module")
+    (missing,) = found["missing"]
+    assert "hides /sys/module" in missing["what"]
+    assert "modprobe" not in missing["command"]
+
+
+@pytest.mark.skipif(DEVICE.exists(), reason="for machines without the device")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts what doctor looks at")
 @pytest.mark.parametrize("signed", [False, True])
 def test_doctor_knows_secure_boot(tmp_path: Path, signed: bool) -> None:
     release = platform.release()
