@@ -204,6 +204,8 @@ def check_effects(code: bytes, mine: Insn, insn: capstone.CsInsn) -> None:
         check_memory(mine, insn, operand)
     if insn.mnemonic in ("cdq", "cqo"):  # capstone also counts rax as written
         writes &= ~1
+    if insn.mnemonic == "cmpxchg":  # capstone leaves out rax, which gets the value in memory
+        writes |= 1 << RAX
     if insn.mnemonic == "xor" and len({o.reg for o in insn.operands}) == 1:
         reads = 0
     if mine.kind in (PUSH, POP):
