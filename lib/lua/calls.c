@@ -110,6 +110,23 @@ static void enter_frame(struct compiler *c)
 		emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, r), 0);
 }
 
+/* Leaves at the function's beginning unless the parameters are as expected. */
+static void check_expected(struct compiler *c)
+{
+	struct range range;
+	u32 r, leave;
+
+	for (r = 0; r < c->p->nparams; r++) {
+		if (!types_expected(&c->types, r, &range))
+			continue;
+		leave = cold_leave(c);
+		emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, r));
+		emit_branch_imm(c->e, INSN_JNE, 0, TAG_NUMBER, leave);
+		emit_load(c->e, INSN_DW, 1, REG_BASE, slot(c, r));
+		check_within(c, 1, range, leave);
+	}
+}
+
 void compile_begin(struct compiler *c)
 {
 	u32 body = emit_label(c->e), slow = cold_path(c, emit_enter, 0, body);
@@ -123,6 +140,7 @@ void compile_begin(struct compiler *c)
 		enter_frame(c);
 	}
 	emit_land(c->e, body);
+	check_expected(c);
 }
 
 /* -- Returns ----------------------------------------------------------------------------------- */

@@ -225,12 +225,22 @@ static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back, u32 st
 
 /* -- Memory ---------------------------------------------------------------------------------- */
 
+static bool is_power_of_two(u64 n)
+{
+	return n && !(n & (n - 1));
+}
+
 /* Goes to @slow unless @size bytes at the address in r1 are in the arena. */
 static void check_address(struct compiler *c, u32 size, u32 slow)
 {
 	emit_address(c->e, 2, 0);
 	emit_mov(c->e, 0, 1);
 	emit_alu(c->e, INSN_SUB, 0, 2);
+	/* A shift is cheaper than a large constant, which the engine blinds. */
+	if (size == 1 && is_power_of_two(c->runtime->size)) {
+		emit_alu_imm(c->e, INSN_RSH, 0, __builtin_ctzl(c->runtime->size));
+		return emit_branch_imm(c->e, INSN_JNE, 0, 0, slow);
+	}
 	emit_branch_imm(c->e, INSN_JGT, 0, c->runtime->size - size, slow);
 }
 

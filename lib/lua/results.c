@@ -9,7 +9,12 @@
 #include "types.h"
 
 #define ANY_INTEGER	RANGE_OF_INTEGERS
-#define NATURAL		((struct range){ NOT_NEGATIVE, INTEGER_BITS - 1 })
+/* A position or a length: no run has the time to look at more. */
+#define NATURAL		((struct range){ NOT_NEGATIVE, 40 })
+
+/* Of an address of user space, at first, and of a length. */
+#define ADDRESS_BITS	47
+#define LENGTH_BITS	31
 
 /* -- Constants --------------------------------------------------------------------------------- */
 
@@ -159,10 +164,20 @@ static bool is_straight(uint32_t i)
 	}
 }
 
+static bool is_sum(uint32_t i)
+{
+	return op_of(i) == OP_ADD || op_of(i) == OP_SUB || op_of(i) == OP_MUL;
+}
+
+/* Is the register an operand? */
+static bool reads(uint32_t i, uint32_t reg)
+{
+	return b_of(i) == reg || (op_of(i) != OP_MOVE && c_of(i) == reg);
+}
+
 static bool may_make_integer(uint32_t i)
 {
-	return op_of(i) == OP_MOVE || op_of(i) == OP_ADD || op_of(i) == OP_SUB ||
-	       op_of(i) == OP_MUL;
+	return op_of(i) == OP_MOVE || is_sum(i);
 }
 
 /* Arguments are made in their order, each in its register. */
@@ -182,7 +197,9 @@ static void find_makers(struct types *t, uint32_t call)
 			continue;
 		if (may_make_integer(i))
 			t->taken[pc - 1] = call;
-		reg--;
+		/* Before a sum's last operand is added, the rest of it is in the same register. */
+		if (!is_sum(i) || !reads(i, reg))
+			reg--;
 	}
 }
 
@@ -214,10 +231,107 @@ static bool takes_integer(int intrinsic, uint32_t n)
 	}
 }
 
+/*
+ * The bits of the argument that the instruction at @pc makes for a library's function: of an
+ * address, a length or another integer; 0: it is not an integer.
+ */
+static uint32_t taken_bits(const struct types *t, uint32_t pc, const struct fact *f)
+{
+	uint32_t call = t->taken[pc], a = a_of(t->p->code[call]), n = a_of(t->p->code[pc]) - a;
+	int intrinsic;
+
+	if (!call || !(f[a].types & T_FUNCTION))
+		return 0;
+	intrinsic = intrinsic_of(t->runtime, f[a].origin);
+	if (!takes_integer(intrinsic, n))
+		return 0;
+	switch (intrinsic) {
+	case INTRINSIC_str_byte: case INTRINSIC_str_sub:
+		return INTEGER_BITS;
+	case INTRINSIC_util_str_out:
+		return ADDRESS_BITS;
+	default:
+		return n == 1 ? ADDRESS_BITS : LENGTH_BITS;
+	}
+}
+
 bool types_takes_integer(const struct types *t, uint32_t pc, const struct fact *f)
 {
-	uint32_t call = t->taken[pc], a = a_of(t->p->code[call]);
+	return taken_bits(t, pc, f) != 0;
+}
 
-	return call && f[a].types & T_FUNCTION &&
-	       takes_integer(intrinsic_of(t->runtime, f[a].origin), a_of(t->p->code[pc]) - a);
+/* -- Parameters -------------------------------------------------------------------------------- */
+
+/* Does the instruction write the parameter, or test whether it is there? */
+static bool doubts(const struct types *t, uint32_t pc, uint32_t reg)
+{
+	uint32_t i = t->p->code[pc];
+
+	switch (op_of(i)) {
+	case OP_TEST:
+		return a_of(i) == reg;
+	case OP_TESTSET:
+		return a_of(i) == reg || b_of(i) == reg;
+	case OP_EQ:
+		return b_of(i) == reg || c_of(i) == reg;
+	default:
+		return op_writes(i, reg);
+	}
+}
+
+/* Does the instruction add a small constant to the register, or subtract it? */
+static bool is_offset(const struct types *t, uint32_t pc, uint32_t reg)
+{
+	uint32_t i = t->p->code[pc], other = b_of(i) == reg ? c_of(i) : b_of(i);
+	int64_t k;
+
+	return (op_of(i) == OP_ADD || (op_of(i) == OP_SUB && b_of(i) == reg)) &&
+	       rk_is_constant(t, pc, other, &k) && k == (int32_t)k;
+}
+
+/* As taken_bits(), if the instruction makes an argument from the parameter, alone or in a sum. */
+static uint32_t use_bits(const struct types *t, uint32_t pc, uint32_t reg)
+{
+	uint32_t i = t->p->code[pc], bits;
+
+	if (!t->reached[pc] || !may_make_integer(i) || !reads(i, reg))
+		return 0;
+	bits = taken_bits(t, pc, fact_at(t, pc, 0));
+	return bits && is_sum(i) && !is_offset(t, pc, reg) ? INTEGER_BITS : bits;
+}
+
+static uint32_t expected_bits(const struct types *t, uint32_t reg)
+{
+	uint32_t pc, bits, least = 0;
+
+	for (pc = 0; pc < t->p->ncode; pc++) {
+		if (!t->p->begins[pc])
+			continue;
+		if (doubts(t, pc, reg))
+			return 0;
+		bits = use_bits(t, pc, reg);
+		if (bits && (!least || bits < least))
+			least = bits;
+	}
+	return t->p->captured[reg] ? 0 : least;
+}
+
+bool types_find_expected(struct types *t)
+{
+	bool any = false;
+	uint32_t reg;
+
+	for (reg = 0; reg < t->p->nparams && !t->p->is_vararg; reg++) {
+		t->expected[reg] = expected_bits(t, reg);
+		any |= t->expected[reg] != 0;
+	}
+	return any;
+}
+
+bool types_expected(const struct types *t, uint32_t reg, struct range *range)
+{
+	uint8_t bits = t->expected[reg];
+
+	*range = bits == INTEGER_BITS ? RANGE_OF_INTEGERS : (struct range){ NOT_NEGATIVE, bits };
+	return bits;
 }

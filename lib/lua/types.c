@@ -755,6 +755,7 @@ static void mark_targets(struct types *t)
 static void begin(struct types *t)
 {
 	struct fact *f = t->now;
+	struct range range;
 	uint32_t r;
 
 	for (r = 0; r < t->p->nregs; r++) {
@@ -765,20 +766,44 @@ static void begin(struct types *t)
 			copy(t, f, r, t->args[r]);
 		else
 			set(t, f, r, given && !t->args ? T_ANY : T_NIL, 0);
+		if (!types_expected(t, r, &range))
+			continue;
+		set(t, f, r, T_INTEGER, 0);
+		set_range(t, f, r, range);
 	}
 	flow(t, 0, f);
 }
 
+/* Visits the first waiting instruction, because control mostly flows forward. */
+static void infer(struct types *t)
+{
+	uint32_t pc;
+
+	begin(t);
+	for (pc = 0; pc < t->p->ncode; pc = t->next) {
+		t->next = pc + 1;
+		if (!t->waiting[pc])
+			continue;
+		t->waiting[pc] = false;
+		memcpy(t->now, &t->facts[pc * t->p->nregs], t->p->nregs * sizeof(*t->now));
+		flow_on(t, pc, t->now);
+	}
+}
+
 bool types_infer(struct types *t, const struct runtime *runtime, const struct proto *p)
 {
-	return types_infer_for(t, runtime, p, NULL, 0);
+	if (!types_infer_for(t, runtime, p, NULL, 0))
+		return false;
+	if (types_find_expected(t)) {
+		memset(t->reached, 0, p->ncode + 2);
+		infer(t);
+	}
+	return true;
 }
 
 bool types_infer_for(struct types *t, const struct runtime *runtime, const struct proto *p,
 		     const struct fact *args, uint32_t nargs)
 {
-	uint32_t pc;
-
 	*t = (struct types){ .runtime = runtime, .p = p, .args = args, .nargs = nargs };
 	if (p->ncode * p->nregs > FACTS_MAX)
 		return false;
@@ -797,16 +822,7 @@ bool types_infer_for(struct types *t, const struct runtime *runtime, const struc
 	types_find_taken(t);
 	if (!types_find_chains(t))
 		return false;
-	begin(t);
-	/* Visits the first waiting instruction, because control mostly flows forward. */
-	for (pc = 0; pc < p->ncode; pc = t->next) {
-		t->next = pc + 1;
-		if (!t->waiting[pc])
-			continue;
-		t->waiting[pc] = false;
-		memcpy(t->now, &t->facts[pc * p->nregs], p->nregs * sizeof(*t->now));
-		flow_on(t, pc, t->now);
-	}
+	infer(t);
 	return true;
 }
 

@@ -47,6 +47,7 @@ struct range {
  * @chain:   for the first and the last instruction of a possible chain: its number of instructions
  * @args:    facts about the @nargs arguments of the call for which the function is inlined; NULL:
  *           any call
+ * @expected: for each parameter that is expected to be an integer: its bits, see types_expected()
  * The other fields are private to types_infer().
  */
 struct types {
@@ -57,6 +58,7 @@ struct types {
 	uint8_t *chain;
 	const struct fact *args;
 	uint32_t nargs;
+	uint8_t expected[REGISTERS];
 	uint32_t *taken;	/* for each instruction: the call whose argument it makes, or 0 */
 	bool *waiting;		/* for each instruction: to be visited again */
 	uint32_t next;		/* the next instruction to visit */
@@ -171,6 +173,17 @@ void types_find_taken(struct types *types);
  * cannot, compiled code is left there, so afterwards it and the operands are integers.
  */
 bool types_takes_integer(const struct types *types, uint32_t pc, const struct fact *f);
+
+/*
+ * Fills in types.expected, by the facts without it. False: no parameter is expected to be an
+ * integer.
+ */
+bool types_find_expected(struct types *types);
+/*
+ * Is the parameter expected to be an integer, of @range? Then the function is left at its beginning
+ * if it is not.
+ */
+bool types_expected(const struct types *types, uint32_t reg, struct range *range);
 
 /* arith.c: fills in types.chain. False if out of memory. */
 bool types_find_chains(struct types *types);

@@ -58,10 +58,20 @@ WORK = {
     "find": "if (tonumber(a) or 0) > 64 then return a end local at = find(buf, a, b) return at,"
     " at + 1, at == 3",
     "find or not": "local at = find(buf, a, ':') if at then return at * 2 end return at, a",
+    "find one of few": "if (tonumber(a) or 0) > 64 then return a end return find(buf, a, '1'),"
+    " find(buf, a, 58), find(buf, a, ':2'), find(buf, a, 'e9:'), find(buf, a, ''), find(buf, a,"
+    " 'x9:e')",
     "find in an object": "local at = find(buf, 3, b) return pcall(function() return at + a end)",
     "number": "local v, len = number(buf + 3, a) return v, len, len + 1, v + 1",
+    "a negative number": "local v, len = number(buf, a) return v, len, a",
     "number with an end": "a = place(a) local v, len = number(a, b) return v and len - b, v, len,"
     " a",
+    "digits": "str_out('-012345678901234567', buf + 28) return number(buf + 28, a), number(buf +"
+    " 29, b)",
+    "a parameter": "local v = peek(a, 'u1') return v, a + 1, a * 2, a < b, a",
+    "a length as parameter": "local v = str_in(buf, b) return v, b + 1, b",
+    "a parameter in a sum": "local v = peek(a + buf, 'u1') return v, a - 1, a",
+    "a long sum": "local v = str_in(buf, a + b - 1) return #v, find(buf, b - a + 8, ':'), a + b",
     "large number": "local v, len = number(buf + 9, 16) return v, len, v == a, v + a",
     "larger number": "local v, len = number(buf + 26, 20) return v, len, v == a, v + a",
     "str_in": "local s = str_in(buf, a) return s, #s, s .. a, s == b, s + a",
@@ -72,6 +82,8 @@ WORK = {
     "match": "local s = match(a, '%d') return s, s == '1', s .. 'x', s + 1",
     "positions": "local at, text, stop = match(a, '()(%d)()') return at, text, stop, stop - at,"
     " text + 1",
+    "only positions": "local x, y, z = match(a, '()%d()') local w = match(a, '()%d+()()', 1) return"
+    " x, y, z, w, w == x, select('#', match(a, '()x'))",
     "a frontier": "local at, text = match(a, '%f[%d]()(%d)') return at, text, at + 1",
     "more than captures": "local x, y, z = match(a, '(.)') return x, y, z, y == nil, z",
     "find text": "local from, to = string.find(a, '%d') return from, to, to - from, from + 1",
@@ -194,3 +206,18 @@ def test_results_of_libraries_are_not_checked() -> None:
     sure = text.replace("{0}", "util.find, util.peek, util.str_in")
     changes = sure + "function change(f) find, peek, str_in = f, f, f end"
     assert mcode(sure, True) + 200 < mcode(changes, True)
+
+
+def test_addresses_as_parameters_are_checked_once() -> None:
+    text = """
+    local peek, find = util.peek, util.find
+    local function work(at, n)
+      if {0} then return nil end
+      if peek(at + 1, "u1") == 1 or peek(at + 2, "u1") == 1 then return find(at + 3, n - 3, ":") end
+      return peek(at, "u2") + n
+    end
+    function run(at, n) return work(at, n) end
+    """
+    # A parameter that is tested may be something else.
+    tested = mcode(text.replace("{0}", "at == 0 or n == 0"), True)
+    assert mcode(text.replace("{0}", "at + n == 0"), True) + 100 < tested
