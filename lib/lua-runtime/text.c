@@ -270,28 +270,21 @@ static long compiled_bytes(lua_State *L, StkId ra, long from, long to, unsigned 
 
 #define EACH(byte)	(0x0101010101010101UL * (byte))
 
-/* The number of characters of the word before the first @c; 8 if there is none. */
-static inline unsigned long before(unsigned long word, unsigned char c)
-{
-	unsigned long x = word ^ EACH(c), bits = (x - EACH(1)) & ~x & EACH(0x80);
-
-	return bits ? (((bits - 1) & ~bits & EACH(1)) * EACH(1) >> 56) - 1 : 8;
-}
-
 /* The position of @what in @s, which has @n bytes, or NULL.  Reads 7 bytes after these, too. */
 static const char *find_text(const char *s, unsigned long n, const char *what, unsigned long len)
 {
+	unsigned long each = EACH(*(const unsigned char *)what), marks;
 	const char *last = s + n - len;
-	unsigned long skipped;
 
-	while (s <= last) {
-		skipped = before(text_word(s), *what);
-		s += skipped;
-		if (skipped >= 8)
+	for (; s <= last; s++) {
+		marks = bytes_equal(text_word(s), each);
+		if (!marks) {
+			s += BYTES_WORD - 1;
 			continue;
+		}
+		s += bytes_unmarked(marks);
 		if (s <= last && (len == 1 || !memcmp(s, what, len)))
 			return s;
-		s++;
 	}
 	return NULL;
 }
@@ -380,18 +373,25 @@ static long compiled_uppered(lua_State *L, StkId ra)
 	return put_cased(L, ra, 'a');
 }
 
-/* util.str_in(); returns 0 if the bytes are not in memory, or too many outside of the arena. */
-static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
+/* util.str_in() from outside of the arena. */
+static __attribute__((noinline)) long copy_in(lua_State *L, StkId ra, unsigned long address,
+					      unsigned long n)
 {
 	struct image_batch_copy copy = { (unsigned long)room, address, .n = n };
 
-	if (runtime_in_arena(address, n)) {
-		put_text(L, ra, (const char *)address, n);
-	} else {
-		if (n > ROOM || runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
-			return 0;
-		put_text(L, ra, room, n);
-	}
+	if (n > ROOM || runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
+		return 0;
+	put_text(L, ra, room, n);
+	check_collector(L);
+	return 1;
+}
+
+/* util.str_in(); returns 0 if the bytes are not in memory, or too many outside of the arena. */
+static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
+{
+	if (!runtime_in_arena(address, n))
+		return copy_in(L, ra, address, n);
+	put_text(L, ra, (const char *)address, n);
 	check_collector(L);
 	return 1;
 }
@@ -409,6 +409,71 @@ static long compiled_str_out(lua_State *L, StkId ra, unsigned long address)
 	memcpy((void *)address, svalue(ra + 1), n);
 	setnvalue(ra, n);
 	return 1;
+}
+
+/*
+ * util.find() for one byte, repeated in a word: the position of the first of @n bytes, or at least
+ * @n. Reads up to seven bytes after these, too.
+ */
+static inline unsigned long find_one(const char *p, unsigned long n, unsigned long each)
+{
+	const char *end = p + n, *at = p;
+	unsigned long marks;
+
+	for (; at < end; at += BYTES_WORD) {
+		marks = bytes_equal(text_word(at), each);
+		if (marks)
+			return at - p + bytes_unmarked(marks);
+	}
+	return n;
+}
+
+/* As above, for two or three bytes. */
+static inline unsigned long find_few(const char *p, unsigned long n, const struct bytes_set *set)
+{
+	const char *end = p + n, *at = p;
+	unsigned long marks;
+
+	for (; at < end; at += BYTES_WORD) {
+		marks = bytes_few(set, text_word(at));
+		if (marks)
+			return at - p + bytes_unmarked(marks);
+	}
+	return n;
+}
+
+static inline long put_position(StkId to, unsigned long found, unsigned long n)
+{
+	if (found < n)
+		setnvalue(to, found)
+	else
+		setnilvalue(to);
+	return 1;
+}
+
+/* util.find() in the arena for one byte; returns 0 for memory outside. */
+static long compiled_found_one(lua_State *L, StkId ra, unsigned long address, unsigned long n,
+			       unsigned long byte)
+{
+	(void)L;
+	if (!runtime_in_arena(address, n))
+		return 0;
+	return put_position(ra, find_one((const char *)address, n, EACH(byte)), n);
+}
+
+/* As above, for three bytes; the same one twice is two bytes. */
+static long compiled_found_few(lua_State *L, StkId ra, unsigned long address, unsigned long n,
+			       unsigned long bytes)
+{
+	struct bytes_set set;
+
+	(void)L;
+	if (!runtime_in_arena(address, n))
+		return 0;
+	set.few[0] = EACH(bytes & 255);
+	set.few[1] = EACH(bytes >> 8 & 255);
+	set.few[2] = EACH(bytes >> 16);
+	return put_position(ra, find_few((const char *)address, n, &set), n);
 }
 
 /* util.find() in the arena for members in a string. */
@@ -431,39 +496,45 @@ static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, un
 	if (!runtime_in_arena(address, n))
 		return 0;
 	if (ttisstring(set) && tsvalue(set)->len == 1)
-		found = bytes_find_one(BYTES_EACH(*svalue(set)), p, n);
+		found = find_one(p, n, EACH(*(const unsigned char *)svalue(set)));
 	else if (ttisstring(set) && tsvalue(set)->len <= BYTES_SET_MOST)
 		found = find_members(rawtsvalue(set), p, n);
 	else if (ttisnumber(set) && (unsigned long)nvalue(set) <= 255)
-		found = bytes_find_one(BYTES_EACH(nvalue(set)), p, n);
+		found = find_one(p, n, EACH(nvalue(set)));
 	else
 		return 0;
-	if (found == n)
-		setnilvalue(ra);
-	else
-		setnvalue(ra, found);
-	return 1;
+	return put_position(ra, found, n);
 }
 
-/* util.number() in the arena; returns 0 for memory outside, and large numbers. */
+#define INTEGER_DIGITS	15	/* of an integer of INTEGER_BITS */
+
+/*
+ * util.number() in the arena; returns 0 for memory outside, and more digits. Most numbers have
+ * few, so that words would not be faster.
+ */
 static long compiled_read_number(lua_State *L, StkId ra, unsigned long address, unsigned long n,
 				 unsigned long wanted)
 {
-	struct bytes_number number = { 0 };
+	const unsigned char *p = (const unsigned char *)address, *digits, *end = p + n;
+	unsigned long value = 0;
+	bool is_negative;
 
 	(void)L;
 	if (!runtime_in_arena(address, n))
 		return 0;
-	bytes_number(&number, (const char *)address, n);
-	if (number.value >> (INTEGER_BITS - 1))
+	is_negative = p < end && *p == '-';
+	p += is_negative;
+	for (digits = p; p < end && *p - '0' <= 9U; p++)
+		value = value * 10 + (*p - '0');
+	if (p - digits > INTEGER_DIGITS)
 		return 0;
-	if (!bytes_is_number(&number)) {
+	if (p == digits) {
 		put_nil(ra, wanted);
 		return 1;
 	}
-	setnvalue(ra, bytes_number_value(&number));
+	setnvalue(ra, is_negative ? -(long)value : (long)value);
 	if (wanted > 1)
-		setnvalue(ra + 1, number.n);
+		setnvalue(ra + 1, (long)(p - (const unsigned char *)address));
 	put_nils(ra, 2, wanted);
 	return 1;
 }

@@ -67,6 +67,32 @@ static void store_pc(struct compiler *c)
 	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->pc + 1);
 }
 
+/* Are positions all captures, and are some? Then a match makes no strings. */
+static bool has_positions(struct pattern_form form)
+{
+	return form.count && form.positions == (1U << form.count) - 1;
+}
+
+/* Stores the positions of a match as the call's results; r0 is its end, or 0. */
+static void store_positions(struct compiler *c, u32 i, struct pattern_form form)
+{
+	u32 a = a_of(i), none = emit_label(c->e), done = emit_label(c->e), n;
+
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, none);
+	emit_address(c->e, 1, c->runtime->found - (uintptr_t)c->runtime->arena);
+	for (n = 0; n < form.count && n < (u32)c_of(i) - 1; n++) {
+		emit_load(c->e, INSN_DW, 2, 1,
+			  FOUND_CAPTURE + n * FOUND_CAPTURE_SIZE + FOUND_LEN);
+		emit_store(c->e, INSN_DW, REG_BASE, slot(c, a + n), 2);
+		emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a + n), TAG_NUMBER);
+	}
+	store_nils(c, i, form.count);
+	emit_jump(c->e, done);
+	emit_land(c->e, none);
+	store_nils(c, i, 0);
+	emit_land(c->e, done);
+}
+
 static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
 {
 	u32 a = a_of(i), number;
@@ -81,6 +107,8 @@ static void compile_pattern(struct compiler *c, u32 i, u32 helper, u32 slow)
 		begin_at(c, slow);
 	store_pc(c);
 	emit_call(c->e, number);
+	if (helper == HELPER_captures && c_of(i) && has_positions(form))
+		return store_positions(c, i, form);
 	emit_mov(c->e, 3, 0);
 	emit_constant(c->e, 4, form_word(form, (c_of(i) - 1) & FOUND_ALL));
 	call_text_helper(c, helper);
@@ -338,10 +366,44 @@ static void compile_number(struct compiler *c, u32 i, u32 slow)
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
 }
 
+#define FEW	3	/* bytes for which HELPER_found_few searches */
+
+/*
+ * The bytes of the constant set that util.find() gets, the first in the lowest bits, and their
+ * number; 0: it is not constant, or has more.
+ */
+static u32 constant_bytes(const struct compiler *c, u32 *bytes)
+{
+	u32 reg = a_of(insn_at(c)) + 3, i;
+	u64 text = types_constant_text(&c->types, c->pc, reg), n;
+	u8 last = 0;
+	s64 k;
+
+	*bytes = 0;
+	if (rk_is_constant(&c->types, c->pc, reg, &k)) {
+		*bytes = k;
+		return k >= 0 && k <= 255;
+	}
+	n = text ? runtime_word(c->runtime, text + STRING_LEN, 8) : 0;
+	if (n > FEW)
+		return 0;
+	/* The last byte is repeated. */
+	for (i = 0; n && i < FEW; i++) {
+		last = i < n ? runtime_word(c->runtime, text + STRING_TEXT + i, 1) : last;
+		*bytes |= (u32)last << 8 * i;
+	}
+	return n;
+}
+
 static void compile_find_byte(struct compiler *c, u32 i, u32 slow)
 {
+	u32 bytes, n = constant_bytes(c, &bytes);
+
 	load_range(c, i, slow);
-	compile_by_helper(c, i, HELPER_find_byte, slow);
+	if (n)
+		emit_constant(c->e, 5, n == 1 ? bytes & 255 : bytes);
+	compile_by_helper(c, i, n ? n == 1 ? HELPER_found_one : HELPER_found_few : HELPER_find_byte,
+			  slow);
 }
 
 /* -- Selection --------------------------------------------------------------------------------- */
@@ -438,10 +500,12 @@ bool is_text_intrinsic(const struct compiler *c, int intrinsic)
 
 bool text_knows(const struct compiler *c, int intrinsic, u32 reg)
 {
-	u32 a = a_of(insn_at(c));
+	u32 a = a_of(insn_at(c)), bytes;
 	s64 k;
 
 	switch (intrinsic) {
+	case INTRINSIC_util_find:
+		return reg == a + 3 && constant_bytes(c, &bytes);
 	case INTRINSIC_str_find:
 		if (b_of(insn_at(c)) == 5)
 			return false;
