@@ -77,8 +77,8 @@ static unsigned int make_query(char *text, unsigned int i)
 	text[len] = sprintf(text + len + 1, "mail%02d", i % TEXT_BATCH);
 	len += 1 + text[len];
 	memcpy(text + len, tail, sizeof(tail));
-	text[len + sizeof(tail)] = 1;
-	return len + sizeof(tail) + 1;
+	text[len + sizeof(tail) - 1] = 1;
+	return len + sizeof(tail);
 }
 
 /* Turns a query into its answer. */

@@ -16,10 +16,10 @@ local CLOCK_MONOTONIC = const.CLOCK_MONOTONIC
 local poll, sendto, clock_gettime = syscall.poll, syscall.sendto, syscall.clock_gettime
 local getrandom = syscall.getrandom
 local recv, send, str_in, str_out = net.recv, net.send, util.str_in, util.str_out
-local peek, poke, byte, sub, lower = util.peek, util.poke, string.byte, string.sub, string.lower
+local peek, poke, sub, lower = util.peek, util.poke, string.sub, string.lower
 
 local BATCH, SIZE, ADDRESS = 16, 2048, 28
-local QUESTION, FLAGS, LABEL_MOST = 13, 3, 63     -- indexes in a message; maximum bytes of a label
+local FLAGS, HEADER, LABEL_MOST = 2, 12, 63       -- places in a message; maximum bytes of a label
 local KEPT_MOST, WAITS_MOST = 1000, 1000
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
@@ -66,16 +66,17 @@ local function begin_second()
   end
 end
 
--- A message's question in lower case, with the bytes after it in a query; and where it ends.
-local function question(text)
-  if #text < QUESTION + 4 or byte(text, 5) ~= 0 or byte(text, 6) ~= 1 then return nil end
-  local at, len = QUESTION, byte(text, QUESTION)
+-- The question of a message of n bytes, in lower case, with the bytes after it in a query; and its
+-- end, counted from the message.
+local function question(at, n)
+  if n < HEADER + 5 or peek(at + 4, "b2") ~= 1 then return nil end
+  local stop, len = HEADER, peek(at + HEADER, "u1")
   while len ~= 0 do
-    at = at + len + 1
-    if len > LABEL_MOST or at + 4 > #text then return nil end
-    len = byte(text, at)
+    stop = stop + len + 1
+    if len > LABEL_MOST or stop + 5 > n then return nil end
+    len = peek(at + stop, "u1")
   end
-  return lower(sub(text, QUESTION, at + 4)), at + 4
+  return lower(str_in(at + HEADER, stop + 5 - HEADER)), stop + 5
 end
 
 -- Forwards the question of message i to the other server.
@@ -85,7 +86,7 @@ local function forward(up, i, text, key)
   nwaits = nwaits + 1
   waits[peek(id, "b2")] = { key = key, id = sub(text, 1, 2),
     name = str_in(names + i * ADDRESS, peek(in_ + i * MSG + 8)) }
-  sendto(up, str_in(id, 2) .. sub(text, FLAGS), #text, MSG_DONTWAIT)
+  sendto(up, str_in(id, 2) .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
 end
 
 -- Turns query i into its answer, as message n to send, if it is cached.
@@ -94,7 +95,7 @@ local function answer(i, n, key, stop)
   if not head then head, rest = heads_before[key], rests_before[key] end
   if not head or stop + #rest > SIZE then return false end
   local at = data[i + 1]
-  str_out(head, at + FLAGS - 1)
+  str_out(head, at + FLAGS)
   str_out(rest, at + stop)
   poke(out + n * MSG, "u8", names + i * ADDRESS)
   poke(out_bufs + n * IOV, "u8", at)
@@ -105,11 +106,11 @@ end
 local function serve(sock, up, got)
   local n = 0
   for i = 0, got - 1 do
-    local text = str_in(data[i + 1], peek(in_ + MSG_LEN + i * MSG))
-    local key, stop = question(text)
-    if key and byte(text, FLAGS) < 128 then
-      if stop < #text then key = key .. sub(text, stop + 1) end
-      if answer(i, n, key, stop) then n = n + 1 else forward(up, i, text, key) end
+    local at, len = data[i + 1], peek(in_ + MSG_LEN + i * MSG)
+    local key, stop = question(at, len)
+    if key and peek(at + FLAGS, "u1") < 128 then
+      if stop < len then key = key .. str_in(at + stop, len - stop) end
+      if answer(i, n, key, stop) then n = n + 1 else forward(up, i, str_in(at, len), key) end
     end
     poke(in_ + i * MSG + 8, "i4", ADDRESS)
   end
@@ -121,14 +122,15 @@ end
 local function take_answers(sock, up)
   local got = recv(up, up_inbox, BATCH, MSG_DONTWAIT)
   for i = 0, got - 1 do
-    local text = str_in(answers[i + 1], peek(up_in + MSG_LEN + i * MSG))
-    local key, stop = question(text)
-    local number = key and byte(text, 1) * 256 + byte(text, 2)
+    local at, len = answers[i + 1], peek(up_in + MSG_LEN + i * MSG)
+    local key, stop = question(at, len)
+    local number = key and peek(at, "b2")
     local wait = number and waits[number]
-    if wait and sub(wait.key, 1, #key) == key and byte(text, FLAGS) >= 128 then
+    if wait and sub(wait.key, 1, #key) == key and peek(at + FLAGS, "u1") >= 128 then
+      local text = str_in(at, len)
       waits[number], nwaits = nil, nwaits - 1
       sendto(sock, wait.id .. sub(text, 3), #text, MSG_DONTWAIT, wait.name, #wait.name)
-      heads[wait.key], rests[wait.key] = sub(text, FLAGS, QUESTION - 1), sub(text, stop + 1)
+      heads[wait.key], rests[wait.key] = sub(text, FLAGS + 1, HEADER), sub(text, stop + 1)
       nkept = nkept + 1
     end
   end

@@ -43,7 +43,7 @@ local function headers(text, at)
     if len == 4 then
       host = host or lower(sub(text, at, colon - 1)) == "host"
     elseif len == 10 and lower(sub(text, at, colon - 1)) == "connection" then
-      keep = lower(sub(text, value, stop - 1)) ~= "close"
+      keep = stop - value ~= #"close" or lower(sub(text, value, stop - 1)) ~= "close"
     elseif len == 14 and lower(sub(text, at, colon - 1)) == "content-length" then
       length = tonumber(match(text, "^%d+", value))
     end

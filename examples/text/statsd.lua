@@ -83,7 +83,8 @@ local function flush(out)
   return n > 0 and write(out, table.concat(lines)) or 0
 end
 
-local function receive(sock, n, ms)
+local function receive(sock, most, ms)
+  local n = most < BATCH and most or BATCH
   local got = recv(sock, inbox, n, MSG_DONTWAIT)
   if got == EAGAIN and ms ~= 0 then
     poke(waiting, "i4", sock)
@@ -97,10 +98,11 @@ end
 function run(sock, max, ms, out)
   local taken, got = 0, 0
   while taken < max do
-    got = receive(sock, math.min(max - taken, BATCH), taken == 0 and ms or 0)
+    got = receive(sock, max - taken, taken == 0 and ms or 0)
     if got <= 0 then break end
     for i = 1, got do
-      take(data[i], peek(lens + (i - 1) * MSG))
+      local len = peek(lens + (i - 1) * MSG)
+      take(data[i], len)
     end
     taken = taken + got
   end

@@ -47,12 +47,6 @@ local function take_text(text)
   if from then count(from, tonumber(priority)) else malformed = malformed + 1 end
 end
 
--- Is there a time at the address, such as "Oct 11 22:14:15 "?
-local function is_time(at)
-  return peek(at + 9, "u1") == COLON and peek(at + 12, "u1") == COLON and
-         peek(at + 15, "u1") == BLANK
-end
-
 -- Takes a message of n bytes, of which only host and program become a string.
 local function take(at, n)
   local priority, len
@@ -60,13 +54,15 @@ local function take(at, n)
   if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
     local from = at + len + 2 + TIME
     local left = at + n - from
-    local host = left > 0 and is_time(from - TIME) and find(from, left, " ")
+    -- After a time such as "Oct 11 22:14:15 ".
+    local host = left > 0 and peek(from - 7, "u1") == COLON and peek(from - 4, "u1") == COLON and
+                 peek(from - 1, "u1") == BLANK and find(from, left, " ")
     if host and host > 0 then
       local program = find(from + host + 1, left - host - 1, "[: ") or left - host - 1
       if program > 0 then
-      count(str_in(from, host + 1 + program), priority)
-      return
-    end
+        count(str_in(from, host + 1 + program), priority)
+        return
+      end
     end
   end
   take_text(str_in(at, n))
@@ -82,7 +78,8 @@ local function flush(out)
   return n > 0 and write(out, table.concat(lines)) or 0
 end
 
-local function receive(sock, n, ms)
+local function receive(sock, most, ms)
+  local n = most < BATCH and most or BATCH
   local got = recv(sock, inbox, n, MSG_DONTWAIT)
   if got == EAGAIN and ms ~= 0 then
     poke(waiting, "i4", sock)
@@ -96,10 +93,11 @@ end
 function run(sock, max, ms, out)
   local taken, got = 0, 0
   while taken < max do
-    got = receive(sock, math.min(max - taken, BATCH), taken == 0 and ms or 0)
+    got = receive(sock, max - taken, taken == 0 and ms or 0)
     if got <= 0 then break end
     for i = 1, got do
-      take(data[i], peek(lens + (i - 1) * MSG))
+      local len = peek(lens + (i - 1) * MSG)
+      take(data[i], len)
     end
     taken = taken + got
   end
