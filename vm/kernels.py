@@ -378,7 +378,7 @@ def guest_root() -> Path:
 
 
 def source(package: str, tree: Path) -> None:
-    """Unpack a source package of 6.1's suite into a tree."""
+    """Unpack a package of 6.1's suite into a tree."""
     Suite(SUITES["6.1"]).unpack([package], tree)
 
 
@@ -473,7 +473,7 @@ def main() -> int:
             "kernel", help=f"{', '.join(SUITES)}, {', '.join(BUILT)} or a Debian release"
         )
     commands.add_parser("root", help="print the root of arm64's guests").set_defaults(kernel="")
-    command = commands.add_parser("source", help="unpack a source package of 6.1's suite")
+    command = commands.add_parser("source", help="unpack a package of 6.1's suite")
     command.add_argument("package")
     command.add_argument("tree", type=Path)
     command = commands.add_parser("sources", help="print where directories of its source are")
