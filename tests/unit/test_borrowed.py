@@ -40,10 +40,11 @@ def rows(text: str) -> list[Row]:
             continue
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert len(cells) == 3 and all(cells), line
-        names = re.findall(r"`([^`]+)`", cells[0])
-        on = re.sub(r"`[^`]+`", "", cells[0]).split()
-        assert set(on) <= {*KERNELS, ARM64}, f"more than names and kernels: {cells[0]}"
-        found.append(Row(names, on, by_name))
+        for part in cells[0].split(";"):
+            names = re.findall(r"`([^`]+)`", part)
+            on = re.sub(r"`[^`]+`", "", part).split()
+            assert set(on) <= {*KERNELS, ARM64}, f"more than names and kernels: {part}"
+            found.append(Row(names, on, by_name))
     return found
 
 
@@ -138,7 +139,7 @@ def test_no_function_has_two_rows() -> None:
 
 def test_reader_sees() -> None:
     """The test finds missing and superfluous functions, and ones in another kernel's row."""
-    found = rows("| `a` `b_*` | x | y |\n| `c` 6.12 7.2 | x | y |\n")
+    found = rows("| `a` `b_*`; `c` 6.12 7.2 | x | y |\n")
     assert missing(found, "6.1", {"a", "b_1", "c", "d"}) == ["c", "d"]
     assert missing(found, "7.2", {"a", "b_1", "c"}) == []
     assert superfluous(found, {"6.1": {"a"}}) == ["b_*"]
