@@ -132,6 +132,13 @@ def test_readdirplus() -> None:
     assert rows == [["ext4, 1,000", "4,000, 3,000, 1,000", "0.50, 0.50, 0.50", "1.00, 1.00, 1.00"]]
 
 
+def test_arm64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the single calls those that the other table of calls has, by the same names."""
+    shown = {"kernel": "6.12", "tables": [{}, {"rows": [["getppid", "0.2"], ["pipe", "0.7"]]}]}
+    monkeypatch.setattr(figures, "as_shown", lambda module: lambda result: shown)
+    assert figures.arm64({})["tables"][1]["rows"] == [["getppid", "0.2"]]
+
+
 def test_files() -> None:
     place = {key: median(0.25) | {"confined": 0.5} for key in files.RATIOS}
     rows = figures.files(of_a_guest(**place, ext4=place))["tables"][0]["rows"]
