@@ -40,6 +40,7 @@ free_ahead (FTS *sp)
 # define ahead_readdir(sp, dir, names_only) readdir ((dir)->fts_dirp)
 # define ahead_begin(sp) ((void) 0)
 # define ahead_age(sp) ((void) 0)
+# define ahead_built(dir, n) ((void) 0)
 # define ahead_more(sp) false
 # define ahead_known(sp, p) ((void) 0)
 # define alloc_entry(sp, size) malloc (size)
@@ -186,7 +187,7 @@ may_look (FTS const *sp, FTSENT *dir, int fd)
 static bool
 read_ahead (FTS *sp, FTSENT *dir, bool names_only)
 {
-  if (dir->fts_flags & FTS_PLAIN || !ahead_may_use (dirfd (dir->fts_dirp))
+  if (!ahead_may_use (dirfd (dir->fts_dirp))
       || !pays_ahead (sp, NULL) || !may_look (sp, dir, dirfd (dir->fts_dirp))
       || !looks_ahead (sp))
     return false;
@@ -210,6 +211,8 @@ ahead_readdir (FTS *sp, FTSENT *dir, bool names_only)
 {
   if (sp->fts_ahead)
     sp->fts_ahead->entry = NULL;
+  if (dir->fts_flags & FTS_PLAIN)
+    return readdir (dir->fts_dirp);
   if (!ahead_more (sp) && !read_ahead (sp, dir, names_only))
     {
       dir->fts_flags |= FTS_PLAIN;
@@ -293,12 +296,24 @@ keep (FTS *sp, FTSENT *p, struct syscript_stat const *found)
   p->fts_known = sp->fts_ahead->turn;
 }
 
+/* N entries of DIR were read.  */
+static void
+ahead_built (FTSENT *dir, size_t n)
+{
+  if (n < AHEAD_KNOWN)
+    dir->fts_flags |= FTS_FEW;
+  else
+    dir->fts_flags &= ~FTS_FEW;
+}
+
 /* Are there AHEAD_KNOWN files to look up from P on? They are counted once, because files are
    processed in order.  */
 static bool
 many_follow (FTS *sp, FTSENT const *p)
 {
   size_t n = 0;
+  if (p->fts_parent->fts_flags & FTS_FEW)
+    return false;
   if (sp->fts_counted > 0)
     {
       sp->fts_counted--;
