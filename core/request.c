@@ -6,6 +6,7 @@
 #include "platform.h"
 #include "request.h"
 #include "../include/uapi/syscript.h"
+#include "../include/uapi/syscript_table.h"
 
 /* Names are shown in lists and in the log: one line, no escapes. */
 static bool is_text(const char *text, size_t size)
@@ -79,7 +80,8 @@ int request_check_info(const struct syscript_info *info)
 
 int request_check_load(const struct syscript_load *load)
 {
-	if (load->flags & ~SYSCRIPT_LOAD_FLAGS || load->zero || load->zero2 ||
+	if (load->flags & ~SYSCRIPT_LOAD_FLAGS || load->zero || load->zero2 || load->zero3 ||
+	    load->nstates > SYSCRIPT_STATES_MAX ||
 	    (!load->error && load->error_len))
 		return -EINVAL;
 	if (load->lines_len % sizeof(__u16) || load->lines_len > SYSCRIPT_LINES_MAX)
@@ -90,6 +92,21 @@ int request_check_load(const struct syscript_load *load)
 		return -E2BIG;
 	return load->name[0] && is_name(load->name) && is_name(load->subsystem) &&
 	       is_text(load->where, sizeof(load->where)) ? 0 : -EINVAL;
+}
+
+static bool is_power_of_2_in(__u32 n, __u32 low, __u32 high)
+{
+	return n >= low && n <= high && !(n & (n - 1));
+}
+
+int request_check_state(const struct syscript_state *state)
+{
+	if (state->kind != SYSCRIPT_STATE_TABLE || state->zero || !state->name[0] ||
+	    !is_name(state->name) || !is_text(state->fields, sizeof(state->fields)))
+		return -EINVAL;
+	return is_power_of_2_in(state->entries, SYSCRIPT_TABLE_WAYS, SYSCRIPT_STATE_ENTRIES_MAX) &&
+	       state->key_size && state->key_size <= SYSCRIPT_TABLE_KEY_MAX &&
+	       state->value_size <= SYSCRIPT_TABLE_VALUE_MAX ? 0 : -EINVAL;
 }
 
 int request_check_unload(const struct syscript_unload *unload)

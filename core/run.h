@@ -49,6 +49,8 @@ struct engine_vm;
  * @context:      where the program runs; in CONTEXT_ATOMIC only the limits, name and texts of
  *                this structure are used
  * @view_size:    CONTEXT_ATOMIC: bytes of the subsystem's view
+ * @shared_pages: CONTEXT_ATOMIC: @nshared pages of tables that it shares, the last of its memory;
+ *                only while it is loaded
  * @kept:         bytes charged to @memory_limit besides the engine's
  * @scratch:      address of the scratch memory, see run_scratch(), or 0
  * @only:         the program's rights are restricted to @calls and @libraries, see SYSCRIPT_ONLY
@@ -71,6 +73,8 @@ struct run {
 	struct engine_vm *vm;
 	enum context context;
 	unsigned int view_size;
+	struct page **shared_pages;
+	unsigned long nshared;
 	unsigned long kept;
 	int only, any_rights;
 	unsigned int libraries;

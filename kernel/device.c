@@ -619,16 +619,23 @@ static int device_load_parts(const struct syscript_prog_type *prog_type,
 			     char *error)
 {
 	struct prog_parts parts = { .image = image, .functions = functions };
-	char *lines = NULL;
+	char *lines = NULL, *states;
 	int err;
 
+	states = device_copy_text(load->states, load->nstates * sizeof(*parts.states));
+	if (IS_ERR(states))
+		return PTR_ERR(states);
 	if (load->lines_len)
 		lines = device_copy_text(load->lines, load->lines_len);
-	if (IS_ERR(lines))
+	if (IS_ERR(lines)) {
+		kvfree(states);
 		return PTR_ERR(lines);
+	}
+	parts.states = (const struct syscript_state *)states;
 	parts.lines = (u16 *)lines;
 	err = prog_registry_load(prog_type, load, &parts, error);
 	kvfree(parts.lines);
+	kvfree(states);
 	return err;
 }
 

@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "cycles.h"
 #include "hook.h"
+#include "prog_state.h"
 
 static_assert(!offsetof(struct syscript_hook, called));
 
@@ -289,6 +290,8 @@ void hook_program_free(struct hook_program *program)
 		program_destroy(program->program);
 	for (i = 0; i < program->nfunctions; i++)
 		module_put(program->owners[i]);
+	for (i = 0; i < program->nstates; i++)
+		prog_state_put(program->states[i]);
 	kvfree(program->lines);
 	kfree(program);
 }

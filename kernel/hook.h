@@ -17,6 +17,8 @@
 #include "program.h"
 #include "prog_helpers.h"
 
+struct prog_state;
+
 /**
  * struct hook_program - a program that a hook calls
  * @copies:     bytes of data to show it, after the subsystem's view
@@ -26,6 +28,8 @@
  *              call writes them, even after the program was replaced
  * @failed:     it has been taken off
  * @lines:      the source line of each of @nlines instructions
+ * @states:     states that it shares by name, in the order of their numbers; @sets: where a
+ *              table's sets are in its memory
  * @owners:     the modules of libraries whose functions it calls, held; or NULL
  */
 struct hook_program {
@@ -44,6 +48,9 @@ struct hook_program {
 	hook_function *functions[SYSCRIPT_FUNCTIONS_MAX];
 	struct module *owners[SYSCRIPT_FUNCTIONS_MAX];
 	struct prog_helpers services;
+	struct prog_state *states[SYSCRIPT_STATES_MAX];
+	u64 sets[SYSCRIPT_STATES_MAX];
+	u32 nstates;
 };
 
 struct syscript_hook {

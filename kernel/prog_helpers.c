@@ -5,12 +5,14 @@
  * misses and locks that it takes.
  */
 #include <linux/jiffies.h>
+#include <linux/nospec.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
 #include "engine/confined/table.c"
 #include "hook.h"
 #include "prog_helpers.h"
+#include "prog_state.h"
 
 static_assert(PROG_HELPERS_LOCKS == TABLE_LOCKS);
 
@@ -56,6 +58,63 @@ static __always_inline spinlock_t *open_table(struct syscript_event *event, cons
 	return &services->locks[table_hash(table, hash, now_ms())];
 }
 
+/* As above, for a shared table: @args has its number. */
+static __always_inline spinlock_t *open_shared(struct syscript_event *event, const s64 *args,
+					       struct table *table)
+{
+	const struct syscript_percpu_ctx *ctx = event->ctx;
+	const struct hook_program *program = ctx->program;
+	struct prog_state *state;
+	u64 n = args[0];
+
+	prog_helpers_charge(event, COST_FIND);
+	if (n >= program->nstates)
+		return NULL;
+	n = array_index_nospec(n, SYSCRIPT_STATES_MAX);
+	state = program->states[n];
+	table->base = ctx->base;
+	table->mask = ctx->mask;
+	table->sets = program->sets[n];
+	table->nsets = state->def.entries / WAYS;
+	table->value_size = state->def.value_size;
+	table->age = state->def.age;
+	table->evicted = &state->evicted;
+	table_set_key(table, state->def.key_size, args[1]);
+	return &state->helpers.locks[table_hash(table, hash_of(table, &state->helpers.key),
+						now_ms())];
+}
+
+static __always_inline s64 add_entry(struct syscript_event *event, struct table *table,
+				     spinlock_t *lock)
+{
+	u64 value;
+
+	if (!lock)
+		return 0;
+	value = table_find(table);
+	if (value)
+		return value;
+	prog_helpers_charge(event, COST_CHANGE + table->value_size);
+	spin_lock(lock);
+	value = table_add(table);
+	spin_unlock(lock);
+	return value;
+}
+
+static __always_inline s64 delete_entry(struct syscript_event *event, struct table *table,
+					spinlock_t *lock)
+{
+	s64 had;
+
+	if (!lock)
+		return 0;
+	prog_helpers_charge(event, COST_CHANGE);
+	spin_lock(lock);
+	had = table_delete(table);
+	spin_unlock(lock);
+	return had;
+}
+
 static s64 prog_helpers_find_entry(struct syscript_event *event, const s64 *args)
 {
 	struct table table __uninitialized;
@@ -66,40 +125,45 @@ static s64 prog_helpers_find_entry(struct syscript_event *event, const s64 *args
 static s64 prog_helpers_add(struct syscript_event *event, const s64 *args)
 {
 	struct table table __uninitialized;
-	spinlock_t *lock = open_table(event, args, &table);
-	u64 value;
 
-	if (!lock)
-		return 0;
-	value = table_find(&table);
-	if (value)
-		return value;
-	prog_helpers_charge(event, COST_CHANGE + table.value_size);
-	spin_lock(lock);
-	value = table_add(&table);
-	spin_unlock(lock);
-	return value;
+	return add_entry(event, &table, open_table(event, args, &table));
 }
 
 static s64 prog_helpers_delete(struct syscript_event *event, const s64 *args)
 {
 	struct table table __uninitialized;
-	spinlock_t *lock = open_table(event, args, &table);
-	s64 had;
 
-	if (!lock)
-		return 0;
-	prog_helpers_charge(event, COST_CHANGE);
-	spin_lock(lock);
-	had = table_delete(&table);
-	spin_unlock(lock);
-	return had;
+	return delete_entry(event, &table, open_table(event, args, &table));
+}
+
+static s64 prog_helpers_shared_find(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+
+	return open_shared(event, args, &table) ? table_find(&table) : 0;
+}
+
+static s64 prog_helpers_shared_add(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+
+	return add_entry(event, &table, open_shared(event, args, &table));
+}
+
+static s64 prog_helpers_shared_delete(struct syscript_event *event, const s64 *args)
+{
+	struct table table __uninitialized;
+
+	return delete_entry(event, &table, open_shared(event, args, &table));
 }
 
 static const struct syscript_function functions[] = {
 	{ "table_find", prog_helpers_find_entry },
 	{ "table_add", prog_helpers_add },
 	{ "table_delete", prog_helpers_delete },
+	{ "shared_find", prog_helpers_shared_find },
+	{ "shared_add", prog_helpers_shared_add },
+	{ "shared_delete", prog_helpers_shared_delete },
 	{ }
 };
 

@@ -13,8 +13,8 @@ typedef s64 hook_function(struct syscript_event *event, const s64 *args);
 #define PROG_HELPERS_LOCKS	16
 
 /**
- * struct prog_helpers - tables of one program
- * @key:   secret key of its tables' hashes
+ * struct prog_helpers - tables of one program, or one that programs share
+ * @key:   secret key of the tables' hashes
  * @locks: locks of the tables' sets; at most one is held at a time
  */
 struct prog_helpers {

@@ -32,6 +32,8 @@
 #include "embed/process.h"
 #include "hook.h"
 #include "prog_registry.h"
+#include "prog_state.h"
+#include "request.h"
 #include "subsys_registry.h"
 #include "script.h"
 #include "kernel/syscalls.h"
@@ -42,11 +44,13 @@
  * @list:  by id
  * @turns: tickets of names, see struct turn
  * @ended: woken when a ticket is released
+ * @states: states that its programs share
  */
 struct prog_registry {
 	spinlock_t lock;
 	struct list_head list, turns;
 	wait_queue_head_t ended;
+	struct prog_states states;
 };
 
 /* A ticket: the task that attaches, replaces or removes a program of this name. */
@@ -70,6 +74,7 @@ static struct prog_registry machine = {
 	.list = LIST_HEAD_INIT(machine.list),
 	.turns = LIST_HEAD_INIT(machine.turns),
 	.ended = __WAIT_QUEUE_HEAD_INITIALIZER(machine.ended),
+	.states = PROG_STATES_INIT(machine.states),
 };
 static unsigned int names_id __read_mostly;	/* index in struct net */
 static atomic64_t last_id = ATOMIC64_INIT(0);
@@ -203,15 +208,103 @@ static int set_bounds(struct hook_program *program,
 }
 
 /* Bytes that a program needs outside of its engine. */
-static size_t kept_for(const struct syscript_load *load)
+static size_t kept_for(const struct syscript_load *load, const struct syscript_state *states)
 {
-	return sizeof(struct hook_program) + load->lines_len + sizeof(struct named_prog) +
-	       num_possible_cpus() * sizeof(struct syscript_counters);
+	size_t kept = sizeof(struct hook_program) + load->lines_len + sizeof(struct named_prog) +
+		      num_possible_cpus() * sizeof(struct syscript_counters);
+	u32 n;
+
+	for (n = 0; n < load->nstates; n++)
+		kept += prog_state_memory(&states[n]);
+	return kept;
 }
 
+/* Checks definitions, and the memory that they take together, before any of it is allocated. */
+static int check_states(const struct syscript_state *states, u32 nstates, u64 limit, char *error)
+{
+	u64 pages = 0;
+	u32 n, m;
+
+	for (n = 0; n < nstates; n++) {
+		if (request_check_state(&states[n]))
+			return -EINVAL;
+		for (m = 0; m < n; m++)
+			if (!strcmp(states[m].name, states[n].name))
+				return -EINVAL;
+		pages += prog_state_pages(&states[n]);
+	}
+	if (pages << PAGE_SHIFT <= limit)
+		return 0;
+	scnprintf(error, RUN_ERROR_LEN, "%llu bytes of shared tables, over the limit of %llu",
+		  pages << PAGE_SHIFT, limit);
+	return -ENOBUFS;
+}
+
+static int get_states(struct hook_program *program, struct prog_states *of,
+		      const struct syscript_state *states, u32 nstates, char *error)
+{
+	struct prog_state *state;
+	u32 n;
+
+	for (n = 0; n < nstates; n++) {
+		state = prog_state_get(of, &states[n], error);
+		if (IS_ERR(state))
+			return PTR_ERR(state);
+		program->states[program->nstates++] = state;
+		program->program->run->nshared += state->npages;
+	}
+	return 0;
+}
+
+/* The tables' pages, in the order in which they are in the arena; to be freed with kvfree(). */
+static struct page **shared_pages(const struct hook_program *program)
+{
+	unsigned long n = program->program->run->nshared;
+	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	struct page **to = pages;
+	u32 i;
+
+	for (i = 0; pages && i < program->nstates; i++) {
+		memcpy(to, program->states[i]->pages,
+		       program->states[i]->npages * sizeof(*pages));
+		to += program->states[i]->npages;
+	}
+	return pages;
+}
+
+static void place_sets(struct hook_program *program)
+{
+	u64 at = raw_cpu_ptr(program->ctxs)->mask + 1;	/* of any CPU */
+	u32 n;
+
+	for (n = program->nstates; n--; ) {
+		at -= program->states[n]->npages << PAGE_SHIFT;
+		program->sets[n] = at;
+	}
+}
+
+static int load_engine(struct hook_program *program, const struct syscript_register *reg,
+		       const char *image, char *error)
+{
+	struct run *run = program->program->run;
+	int err;
+
+	if (run->nshared) {
+		run->shared_pages = shared_pages(program);
+		if (!run->shared_pages)
+			return -ENOMEM;
+	}
+	err = program_load(program->program, reg, image, NULL, error);
+	kvfree(run->shared_pages);
+	run->shared_pages = NULL;
+	return err;
+}
+
+/* Charges the limit first: all that the program holds, shared tables included, is within it. */
 static int make_program(struct hook_program *program,
 			const struct syscript_prog_type *prog_type,
-			const struct syscript_load *load, const char *image, char *error)
+			const struct syscript_load *load, const struct prog_parts *parts,
+			char *error)
 {
 	struct syscript_register reg = {
 		.engine = load->engine, .format = load->format,
@@ -225,13 +318,17 @@ static int make_program(struct hook_program *program,
 	if (err)
 		return err;
 	program->program->run->view_size = prog_type->view_size + load->copies;
-	program->program->run->kept = kept_for(load);
-	err = program_load(program->program, &reg, image, NULL, error);
+	program->program->run->kept = kept_for(load, parts->states);
+	err = check_states(parts->states, load->nstates, program->program->limits.memory, error) ?:
+	      get_states(program, &prog_of(prog_type->of_net)->states, parts->states,
+			 load->nstates, error) ?:
+	      load_engine(program, &reg, parts->image, error);
 	if (err)
 		return err;
 	program->engine = program->program->engine;
 	program->ctxs = (struct syscript_percpu_ctx __percpu *)
 		program->engine->ctxs(program->program->vm, program);
+	place_sets(program);
 	return 0;
 }
 
@@ -248,7 +345,7 @@ static struct hook_program *get_program(const struct syscript_prog_type *prog_ty
 	err = find_functions(program, prog_type, parts->functions, load->functions_len,
 			     error) ?:
 	      set_bounds(program, prog_type, load, error) ?:
-	      make_program(program, prog_type, load, parts->image, error);
+	      make_program(program, prog_type, load, parts, error);
 	if (err) {
 		hook_program_free(program);
 		return ERR_PTR(err);
@@ -642,6 +739,7 @@ static int __net_init net_begin(struct net *net)
 	INIT_LIST_HEAD(&names->list);
 	INIT_LIST_HEAD(&names->turns);
 	init_waitqueue_head(&names->ended);
+	prog_states_init(&names->states);
 	return 0;
 }
 

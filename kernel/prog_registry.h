@@ -19,12 +19,13 @@ int prog_registry_may_load(void);
 
 /**
  * struct prog_parts - parts of a program, copied into the kernel
- * @image, @functions: as syscript_load has them
+ * @image, @functions, @states: as syscript_load has them
  * @lines:             likewise, to be freed with kvfree(); a function that takes it over sets it
  *                     to NULL
  */
 struct prog_parts {
 	const char *image, *functions;
+	const struct syscript_state *states;
 	u16 *lines;
 };
 

@@ -15,6 +15,8 @@ from confined import insn as i
 
 DEVICE = "/dev/syscript"
 LOAD, UNLOAD, PROGRAM, INVOKE = 0xC0F0CA45, 0xC038CA46, 0xC180CA47, 0xC090CA48
+LOAD_STATES = 0xC108CA45
+TABLE = 1
 NEW, FALLBACK = 1, 2
 DROP, ACCEPT, REJECT, QUEUE = range(4)
 VIEW = 40  # sizeof(struct syscript_packet)
@@ -74,6 +76,22 @@ def request(number: int, argument: bytearray, device: str = DEVICE) -> int:
         os.close(fd)
 
 
+def table(
+    name: str = "shared",
+    entries: int = 64,
+    keys: int = 8,
+    value: int = 8,
+    age: int = 0,
+    fields: str = "n",
+    kind: int = TABLE,
+    zero: int = 0,
+) -> bytes:
+    """struct syscript_state."""
+    return struct.pack(
+        "<6I32s256s", kind, entries, keys, value, age, zero, name.encode(), fields.encode()
+    )
+
+
 def load(
     code: bytes,
     name: str = "filter",
@@ -90,11 +108,14 @@ def load(
     device: str = DEVICE,
     lines: bytes = b"",
     data_at: int = 0,
+    states: tuple[bytes, ...] = (),
+    nstates: int | None = None,
 ) -> tuple[int, str]:
-    """0 or -errno, and the message; @data_at: an address instead of @data's."""
+    """0 or -errno, and the message; @data_at: an address instead of @data's; @nstates: a number
+    instead of that of @states."""
     text = ctypes.create_string_buffer(256)
     names = b"".join(f.encode() + b"\0" for f in functions)
-    parts = (code, data, names, lines)
+    parts = (code, data, names, lines, b"".join(states))
     buffers = [ctypes.create_string_buffer(b, len(b) or 1) for b in parts]
     at = [ctypes.addressof(b) for b in buffers]
     argument = bytearray(
@@ -106,7 +127,11 @@ def load(
             *(name.encode(), subsystem.encode(), where.encode(), at[3], len(lines)),
         )
     )
-    return request(LOAD, argument, device), text.value.decode()
+    if states or nstates:
+        n = len(states) if nstates is None else nstates
+        argument += struct.pack("<QQII", 0, at[4], n, 0)
+    number = LOAD_STATES if states or nstates else LOAD
+    return request(number, argument, device), text.value.decode()
 
 
 def unload(name: str = "filter") -> int:

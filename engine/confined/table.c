@@ -55,16 +55,27 @@ static __always_inline void copy_key(struct table *table, u64 key)
 	table->key[i - 1] &= ~0ULL >> (-8 * table->key_size & 63);
 }
 
+static __always_inline void table_set_key(struct table *table, u32 key_size, u64 key)
+{
+	/*
+	 * Bounded in speculation, too.  Not by a mask, which the compiler would remove as
+	 * redundant.
+	 */
+	table->key_size = image_index(key_size - 1, KEY_MAX) + 1;
+	table->key_words = (table->key_size + 7) / 8;
+	copy_key(table, key);
+}
+
 static __always_inline int table_open(struct table *table, void *base, u64 mask, u64 address,
 				      u64 key)
 {
-	const struct header *header;
+	struct header *header;
 	u32 entries;
 
 	table->base = base;
 	table->mask = mask;
-	table->header = address;
 	header = table_at(table, address);
+	table->evicted = &header->evicted;
 	entries = load_half(&header->entries);
 	table->key_size = load_half(&header->key_size);
 	table->value_size = load_half(&header->value_size);
@@ -73,14 +84,8 @@ static __always_inline int table_open(struct table *table, void *base, u64 mask,
 	if (entries < WAYS || entries & (entries - 1) || (address | table->sets) & 7 ||
 	    table->value_size > VALUE_MAX || !table->key_size || table->key_size > KEY_MAX)
 		return -EINVAL;
-	/*
-	 * Bounded in speculation, too.  Not by a mask, which the compiler would remove as
-	 * redundant.
-	 */
-	table->key_size = image_index(table->key_size - 1, KEY_MAX) + 1;
-	table->key_words = (table->key_size + 7) / 8;
 	table->nsets = entries / WAYS;
-	copy_key(table, key);
+	table_set_key(table, table->key_size, key);
 	return 0;
 }
 
@@ -227,7 +232,6 @@ static void write_entry(const struct table *table, u32 way)
 
 static u64 table_add(const struct table *table)
 {
-	struct header *header = table_at(table, table->header);
 	struct found found = find_way(table);
 	u64 tag = found.tag;
 	u32 way = found.way;
@@ -239,7 +243,7 @@ static u64 table_add(const struct table *table)
 	if (way == WAYS) {
 		way = table_choose(table, &tag);
 		if (tag && !is_old(table, tag))
-			__atomic_fetch_add(&header->evicted, 1, __ATOMIC_RELAXED);
+			__atomic_fetch_add(table->evicted, 1, __ATOMIC_RELAXED);
 	}
 	write_entry(table, way);
 	return value_of(table, way);

@@ -18,7 +18,8 @@
 /**
  * struct table - a table's parameters, read once, and the key to look up
  * @base, @mask:  the arena's address, and its size - 1
- * @header:       offset of the table's header in the arena, as is @sets
+ * @sets:         offset of the sets in the arena
+ * @evicted:      counts entries that were replaced
  * @key:          a copy, with zeros after it
  * @now:          time in ms, modulo TABLE_NOW + 1
  * @set:          offset of the key's set in the arena
@@ -27,7 +28,8 @@
 struct table {
 	u8 *base;
 	u64 mask;
-	u64 header, sets, set;
+	u64 sets, set;
+	u64 *evicted;
 	u32 nsets, key_words, value_size, age;
 	u32 key_size;
 	u64 hash, now;

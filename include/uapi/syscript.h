@@ -343,7 +343,8 @@ struct syscript_info {
  *   EPERM            the capability is missing
  *   ENOENT           LOAD: no such subsystem; UNLOAD, INVOKE: no such program;
  *                    PROGRAM: there are no more
- *   EEXIST           LOAD: the name exists, with SYSCRIPT_LOAD_NEW or at another place
+ *   EEXIST           LOAD: the name exists, with SYSCRIPT_LOAD_NEW or at another place; or other
+ *                    programs define a state of this name differently
  *   EINVAL           LOAD: the place or a function does not exist (see the text)
  *   EOPNOTSUPP       LOAD: the engine, or this kernel (PREEMPT_RT), runs no such programs;
  *                    INVOKE: the program is not for processes
@@ -359,6 +360,37 @@ struct syscript_info {
 #define SYSCRIPT_WHERE_LEN	64
 #define SYSCRIPT_PROGRAM_ERROR_LEN	128
 #define SYSCRIPT_ERRORS_DEFAULT	100		/* a second */
+
+#define SYSCRIPT_STATES_MAX	8	/* of a program */
+#define SYSCRIPT_STATE_ENTRIES_MAX	(1 << 20)
+#define SYSCRIPT_FIELDS_LEN	256
+
+/* syscript_state.kind */
+#define SYSCRIPT_STATE_TABLE	1	/* linux/syscript_table.h */
+
+/**
+ * struct syscript_state - state that programs share by its name
+ * @kind:       SYSCRIPT_STATE_*
+ * @entries:    of a table: a power of 2, 8 .. 2^20
+ * @key_size, @value_size, @age: as in struct syscript_table
+ * @zero:       zero
+ * @name:       NUL-terminated, not empty
+ * @fields:     the names of a value's parts, NUL-terminated; may be empty
+ *
+ * Programs of one network namespace, or of the machine, that name the same state share it. The
+ * first one makes it, empty; it ends with the last one, and stays if programs are replaced. All
+ * must define it alike: EEXIST. Each of them is charged for all of it, as for its own memory.
+ */
+struct syscript_state {
+	__u32 kind;
+	__u32 entries;
+	__u32 key_size;
+	__u32 value_size;
+	__u32 age;
+	__u32 zero;
+	char  name[SYSCRIPT_NAME_LEN];
+	char  fields[SYSCRIPT_FIELDS_LEN];
+};
 
 /* syscript_load.flags */
 #define SYSCRIPT_LOAD_NEW	(1 << 0)	/* do not replace a program */
@@ -392,6 +424,11 @@ struct syscript_info {
  * @sees:          the bytes of the packet or event that the program reads: bit i is for 4 bytes
  *                 from 4 * i on, the last bit for all bytes beyond, too. Other bytes may not be
  *                 filled in, and have values of earlier calls
+ * @states:        address of @nstates structures syscript_state, up to SYSCRIPT_STATES_MAX.
+ *                 Tables take the last pages of the program's memory, each at least one: neither
+ *                 @data nor stacks may reach there
+ * @nstates:       their number
+ * @zero3:         zero
  */
 struct syscript_load {
 	__u32 flags;
@@ -417,6 +454,9 @@ struct syscript_load {
 	__u32 lines_len;
 	__u32 zero2;
 	__u64 sees;
+	__u64 states;
+	__u32 nstates;
+	__u32 zero3;
 };
 
 /**

@@ -21,6 +21,11 @@
  * value.
  *
  * For programs in other languages: addresses and NULL are returned in r0.
+ *
+ * A table that programs share by name is a struct syscript_state of the load (linux/syscript.h).
+ * shared_find(), shared_add() and shared_delete() are as above, with its number, from 0 on, in
+ * place of the table's address. Its entries are at the end of the memory of each program; where a
+ * program overwrites other bytes there than values', entries are lost or found under other keys.
  */
 #ifndef _UAPI_SYSCRIPT_TABLE_H
 #define _UAPI_SYSCRIPT_TABLE_H

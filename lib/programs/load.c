@@ -56,6 +56,8 @@ static void fill_object(struct syscript_load *load, const struct object *object)
 	load->functions_len = object->functions_len;
 	load->copies = object->copies;
 	load->sees = object->sees;
+	load->states = (uintptr_t)object->states;
+	load->nstates = object->nstates;
 	load->lines = (uintptr_t)object->lines;
 	load->lines_len = object->nlines * sizeof(*object->lines);
 	load->memory_limit = object->memory + load->lines_len + MEMORY_BESIDES;

@@ -425,10 +425,11 @@ static int read_lua(struct reader *r, const char *source, const char *subsystem)
 		.image = whole.image, .image_len = whole.image_len,
 		.data = whole.data, .data_len = whole.data_len,
 		.functions_len = whole.functions_len, .copies = whole.copies,
-		.sees = whole.sees, .memory = whole.memory,
+		.sees = whole.sees, .memory = whole.memory, .nstates = whole.nstates,
 		.lines = whole.lines, .nlines = whole.nlines,
 	};
 	memcpy(object->functions, whole.functions, whole.functions_len);
+	memcpy(object->states, whole.states, sizeof(object->states));
 	return 0;
 }
 

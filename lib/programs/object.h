@@ -14,6 +14,7 @@
  * @copies:       value of its variable syscript_copies, or 64 for packets
  * @sees:         the bytes of its view that it reads, as in struct syscript_load
  * @memory:       size of its arena in bytes
+ * @states:       tables that it shares with other programs
  * @lines:        source lines of its @nlines instructions
  */
 struct object {
@@ -24,6 +25,8 @@ struct object {
 	uint32_t copies;
 	uint64_t sees;
 	size_t memory;
+	struct syscript_state states[SYSCRIPT_STATES_MAX];
+	uint32_t nstates;
 	uint16_t *lines;
 	uint32_t nlines;
 };

@@ -25,6 +25,7 @@ from library import Library
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import programs
 from auditing import Auditing
 from confined import insn as i
 from confined.kernel import ENGINE, Arena
@@ -311,3 +312,18 @@ def test_confined(kind: type, call_too: bool) -> None:
     with Arena() as arena:
         run = sweep_calling if call_too else sweep_registering
         run(kind, image, engine=ENGINE, **arena.shared())
+
+
+def test_shared_tables(kind: type) -> None:
+    """A program that shares a table is loaded: all of it, or nothing is left."""
+    image = programs.image([programs.verdict(1)])
+
+    def attempt(window: Window) -> None:
+        with window:
+            status, _ = programs.load(image, states=(programs.table(), programs.table("other")))
+        if status:
+            assert status in NO_MEMORY and not programs.programs()
+        else:
+            assert programs.unload() == 0
+
+    assert sweep(kind, attempt) > 5

@@ -100,20 +100,47 @@ def balance():
     right = [["question", "b'answer'", "('10.0.0.9', 4000)"]] * 3
     return udp() == right
 
+def answers():
+    "Packets to an open port, unasked ones, and those to a socket that has sent first."
+    with socket.socket(*UDP) as a, socket.socket(*UDP) as b, socket.socket(*UDP) as c:
+        for s in (a, b, c):
+            s.bind(("127.0.0.1", 0))
+            s.settimeout(0.3)
+        at = [s.getsockname() for s in (a, b, c)]
+        def comes(to, k):
+            try:
+                return to.recvfrom(10)[1] == at[k]
+            except TimeoutError:
+                return False
+        b.sendto(b"unasked", at[0])
+        first = comes(a, 1)
+        a.sendto(b"answer", at[1])
+        second = comes(b, 0)
+        c.sendto(b"answer?", at[1])
+        third = comes(b, 2)
+        got = [first, second, third, arrives(4000), connects(5000, 0.3)]
+        got += [arrives(22), connects(22, 2)]
+        six = [arrives(4000, socket.AF_INET6), arrives(22, socket.AF_INET6)]
+    return [got, six] == [[False, True, False, 0, False, 1, True], [0, 1]] or [got, six]
+
 checks = {"sources": sources, "dns": dns, "knock": knocks, "syn": syn, "sample": sample,
           "balance": balance}
 """
+IN_LUA = 'checks["answers"] = answers\n'
+
 
 RUN = """
 for text in blocks:
     done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True)
     assert not done.returncode, (text, done.stderr)
-    loaded = text.startswith("syscript load ") and text.split()[2]
+    first = text.startswith("syscript load ")  # not functions for processes
+    lines = [line.split() for line in text.splitlines() if first]
+    loaded = [words[2] for words in lines if words[:2] == ["syscript", "load"]]
     if loaded:
-        result[loaded] = checks.pop(loaded)()
-        result[loaded, "errors"] = one(loaded).errors
+        result[loaded[0]] = checks.pop(loaded[0])()
+        result[loaded[0], "errors"] = sum(one(name).errors for name in loaded)
         # One at a time, but for the page's own unload.
-        loaded == "sources" or p.unload(loaded)
+        loaded == ["sources"] or [p.unload(name) for name in loaded]
 result = {str(k): v for k, v in result.items()}
 result["unchecked"] = list(checks)
 result["left"] = len(p.programs())
@@ -127,7 +154,8 @@ def test_page(page: Path) -> None:
     own, up = firewall_page.blocks(page)[0].splitlines()
     assert own.endswith(" bash")
     blocks = [up, *(b for b in firewall_page.blocks(page)[1:] if not firewall_page.compiles(b))]
-    body = PRELUDE + f"\nblocks = {blocks!r}\n" + BALANCE + CHECKS + RUN
+    more = IN_LUA if page == firewall_page.LUA_PAGE else ""
+    body = PRELUDE + f"\nblocks = {blocks!r}\n" + BALANCE + CHECKS + more + RUN
     done = subprocess.run(
         [*own.split()[:-1], sys.executable, "-c", body + "\nprint(json.dumps(result))"],
         **account("outsider")
@@ -143,7 +171,7 @@ def test_page(page: Path) -> None:
     result = json.loads(done.stdout)
     assert result.pop("unchecked") == [] and result.pop("left") == 0
     errors = {k: v for k, v in result.items() if "errors" in k}
-    assert len(errors) == 6 and not any(errors.values())
+    assert len(errors) == 6 + bool(more) and not any(errors.values())
     assert all(v is True for k, v in result.items() if k not in errors), result
 
 

@@ -227,10 +227,10 @@ static int fill(struct arena *arena, char *error, size_t error_len)
 	return err;
 }
 
-static void free_own(struct arena *arena, unsigned long n)
+void arena_free_pages(struct page **pages, unsigned long n)
 {
 	while (n--) {
-		__free_page(arena->pages[n]);
+		__free_page(pages[n]);
 		cond_resched();
 	}
 }
@@ -239,7 +239,7 @@ static void empty(struct arena *arena)
 {
 	vunmap(arena->mapping);
 	if (arena->own)
-		free_own(arena, arena->n);
+		arena_free_pages(arena->pages, arena->n);
 	else
 		unpin(arena, arena->n);
 	free_pages_of(arena);
@@ -367,15 +367,16 @@ struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 
 /* -- Arenas of kernel pages -------------------------------------------------------- */
 
-static int allocate(struct arena *arena)
+int arena_alloc_pages(struct page **pages, unsigned long n)
 {
 	unsigned long i;
 
-	for (i = 0; i < arena->n; i++) {
-		arena->pages[i] = fatal_signal_pending(current) ? NULL :
-			alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
-		if (!arena->pages[i]) {
-			free_own(arena, i);
+	for (i = 0; i < n; i++) {
+		pages[i] = fatal_signal_pending(current) ? NULL :
+			alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+				   __GFP_NOWARN);
+		if (!pages[i]) {
+			arena_free_pages(pages, i);
 			return -ENOMEM;
 		}
 		cond_resched();
@@ -383,8 +384,9 @@ static int allocate(struct arena *arena)
 	return 0;
 }
 
-static int allocate_and_map(struct arena *arena)
+static int allocate_and_map(struct arena *arena, struct page **shared, unsigned long nshared)
 {
+	unsigned long own = arena->n - nshared, i;
 	int err;
 
 	arena->guard = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
@@ -392,16 +394,21 @@ static int allocate_and_map(struct arena *arena)
 				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!arena->guard || !arena->pages)
 		return -ENOMEM;
-	err = allocate(arena);
+	err = arena_alloc_pages(arena->pages, own);
 	if (err)
 		return err;
+	for (i = 0; i < nshared; i++) {
+		get_page(shared[i]);
+		arena->pages[own + i] = shared[i];
+	}
 	err = map(arena);
 	if (err)
-		free_own(arena, arena->n);
+		arena_free_pages(arena->pages, arena->n);
 	return err;
 }
 
-struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift)
+struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift,
+			 struct page **shared, unsigned long nshared)
 {
 	struct arena *arena = arena_alloc(IMAGE_ATOMIC_USER, shift);
 	int err;
@@ -410,7 +417,7 @@ struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shi
 		return ERR_PTR(-ENOMEM);
 	arena->own = true;
 	arena->mm = NULL;
-	err = allocate_and_map(arena);
+	err = allocate_and_map(arena, shared, nshared);
 	if (err) {
 		free_pages_of(arena);
 		kfree(arena);

@@ -48,9 +48,17 @@ struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 /*
  * Makes an arena of 2^@shift bytes in pages of the kernel, for programs that outlive the process:
  * copies @len bytes at @from of the calling process, and has no memory beyond them. It is charged
- * to the memory cgroup; the caller has charged the account. Returns as above, without a text.
+ * to the memory cgroup; the caller has charged the account. Its last @nshared pages are @shared,
+ * which it holds; @len ends before them. Returns as above, without a text.
  */
-struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift);
+struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift,
+			 struct page **shared, unsigned long nshared);
+
+/* Allocates @n zeroed pages for arenas, charged as above: 0 or -ENOMEM. */
+int arena_alloc_pages(struct page **pages, unsigned long n);
+/* Frees pages, or puts references to them. */
+void arena_free_pages(struct page **pages, unsigned long n);
+
 void arena_put(struct arena *arena);
 
 static inline unsigned long arena_size(const struct arena *arena)

@@ -97,6 +97,21 @@ void vm_put_code(struct engine_vm *vm)
 
 /* -- Arenas --------------------------------------------------------------------------- */
 
+/* Shared tables are at the arena's end, and other programs write there. */
+static int check_shared(const struct engine_vm *vm, const struct engine_image *image)
+{
+	unsigned long size = 1UL << vm->image.arena_shift;
+	unsigned long shared = vm->run->nshared << PAGE_SHIFT;
+
+	if (!shared || (shared < size && image->shared_len <= size - shared &&
+			vm->image.stack_end <= size - shared))
+		return 0;
+	scnprintf(vm->run->error, RUN_ERROR_LEN,
+		  "%lu bytes of shared tables at the end of a memory of %lu: stacks or data reach there",
+		  shared, size);
+	return -EINVAL;
+}
+
 int vm_check_contents(const struct engine_vm *vm, const struct engine_image *image)
 {
 	if (image->shared_len > 1UL << vm->image.arena_shift) {
@@ -105,7 +120,7 @@ int vm_check_contents(const struct engine_vm *vm, const struct engine_image *ima
 			  1UL << vm->image.arena_shift);
 		return -EINVAL;
 	}
-	return ctx_check(vm);
+	return check_shared(vm, image) ?: ctx_check(vm);
 }
 
 size_t vm_arena_memory(const struct engine_vm *vm)
@@ -118,7 +133,8 @@ size_t vm_arena_memory(const struct engine_vm *vm)
 static int make_arena(struct engine_vm *vm, const struct engine_image *image)
 {
 	struct arena *arena = arena_make(image->shared, image->shared_len,
-					 vm->image.arena_shift);
+					 vm->image.arena_shift, vm->run->shared_pages,
+					 vm->run->nshared);
 	int err;
 
 	if (IS_ERR(arena))

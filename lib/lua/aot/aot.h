@@ -19,6 +19,7 @@
  * @copies:    bytes of a packet that are copied to its view
  * @sees:      the bytes of its view that it reads, as in struct syscript_load
  * @memory:    size of its arena in bytes
+ * @states:    tables that it shares with other programs
  * @error:     the reason for a refusal
  */
 struct aot {
@@ -31,6 +32,8 @@ struct aot {
 	uint32_t copies;
 	uint64_t sees;
 	size_t memory;
+	struct syscript_state states[SYSCRIPT_STATES_MAX];
+	uint32_t nstates;
 	char error[2048];
 };
 

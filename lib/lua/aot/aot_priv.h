@@ -95,6 +95,7 @@ struct builder {
 	struct placed placed[256];
 	uint32_t nplaced, room, end;	/* bytes of data that are available, that are used */
 	uint32_t zeros;			/* bytes of zeroed data after these */
+	uint64_t shared[SYSCRIPT_STATES_MAX];	/* Lua's tables of out->states */
 	uint64_t changed[256];		/* upvalues that run() may change */
 	uint32_t nchanged;
 	bool again;			/* another variable changes: the code is wrong */
@@ -205,8 +206,17 @@ void upvalue_changes(struct function *f, uint32_t up);
 /* The index of a field in entries of program.table @table, or -1. */
 int field_index(const struct builder *b, struct value table, struct value name);
 bool is_program_table(const struct builder *b, struct value table);
-/* The hash table of program.table @table, and the number of numbers in its keys. 0: refused. */
-uint32_t table_place(struct function *f, struct value table, uint32_t *keys);
+/*
+ * The hash table of program.table @table, or its number if @shared, for r1; and the number of
+ * numbers in its keys.
+ */
+struct table_ref {
+	uint32_t at, keys;
+	bool shared;
+};
+
+/* False: refused. */
+bool table_place(struct function *f, struct value table, struct table_ref *ref);
 
 /* R(@to) = the element with index r1 of a constant table. */
 void compile_lookup(struct function *f, struct value table, uint32_t to);

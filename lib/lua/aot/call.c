@@ -345,23 +345,30 @@ static void put_entry(struct function *f, uint32_t to, struct value table, bool 
 static void call_table(struct function *f, uint32_t to, struct value table, const char *name,
 		       uint32_t first, uint32_t nargs)
 {
-	static const char *const functions[] = { "table_find", "table_add", "table_delete" };
-	uint32_t keys = 0, n, at = table_place(f, table, &keys);
+	static const char *const functions[][2] = {
+		{ "table_find", "shared_find" }, { "table_add", "shared_add" },
+		{ "table_delete", "shared_delete" },
+	};
+	struct table_ref ref = { 0 };
+	uint32_t n;
 
-	for (n = 0; n < 3 && strcmp(functions[n] + 6, name); n++)
+	for (n = 0; n < 3 && strcmp(functions[n][0] + 6, name); n++)
 		;
 	if (n == 3)
 		return refuse(f, "a program.table has no method '%s'", name);
-	if (!at || !takes(f, nargs, keys, name))
+	if (!table_place(f, table, &ref) || !takes(f, nargs, ref.keys, name))
 		return;
-	for (uint32_t k = 0; k < keys; k++) {
+	for (uint32_t k = 0; k < ref.keys; k++) {
 		if (!get_number(f, 1, first + k))
 			return;
 		emit_store(f->e, INSN_DW, INSN_R10, spare(f) + 8 * k, 1);
 	}
-	emit_address(f->e, 1, at);
+	if (ref.shared)
+		emit_constant(f->e, 1, ref.at);
+	else
+		emit_address(f->e, 1, ref.at);
 	spare_address(f, 2);
-	emit_function(f, functions[n]);
+	emit_function(f, functions[n][ref.shared]);
 	if (n < 2)
 		return put_entry(f, to, table, n);
 	emit_mov(f->e, 1, 0);

@@ -3,6 +3,7 @@
  * A program's data in the arena, and constants of Lua that are known at compile time (see
  * aot/aot_priv.h).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,37 +166,133 @@ static int64_t setting(const struct builder *b, struct value table, const char *
 	return v.tag == TAG_NUMBER ? (int64_t)v.bits : -1;
 }
 
-uint32_t table_place(struct function *f, struct value table, uint32_t *keys)
+/* The settings of a program.table. False: refused. */
+static bool get_settings(struct function *f, struct value table, struct syscript_table *is)
 {
-	struct builder *b = f->b;
+	const struct builder *b = f->b;
 	int64_t entries = setting(b, table, "entries"), age = setting(b, table, "age");
-	struct syscript_table is;
-	uint32_t nfields = 0, at = find_place(b, table.bits);
+	int64_t keys = setting(b, table, "keys");
+	uint32_t nfields = 0;
 
-	*keys = setting(b, table, "keys");
-	if (at)
-		return at;
 	while (element(b, table, nfields).tag == TAG_STRING)
 		nfields++;
 	/* program.table() has checked these, but other code may have changed them. */
 	if (entries < 8 || entries > 1 << 20 || entries & (entries - 1) || age < 0 ||
-	    age > UINT32_MAX || !*keys || *keys > KEYS_MAX || nfields > 32) {
+	    age > UINT32_MAX || keys < 1 || keys > KEYS_MAX || nfields > 32) {
 		refuse(f, "an invalid program.table");
-		return 0;
+		return false;
 	}
-	is = (struct syscript_table){
-		.entries = entries, .age = age, .key_size = *keys * 8,
-		.value_size = nfields * 8,
-		/* Offset from the beginning of the zeroed data, which aot/driver.c adds. */
-		.sets = (void *)(uintptr_t)b->zeros,
+	*is = (struct syscript_table){
+		.entries = entries, .age = age, .key_size = keys * 8, .value_size = nfields * 8,
 	};
-	if (entries * (8 + *keys * 8 + nfields * 8) > ZEROS_MAX - b->zeros) {
+	return true;
+}
+
+static uint64_t table_bytes(const struct syscript_table *is)
+{
+	return (uint64_t)is->entries * (8 + is->key_size + is->value_size);
+}
+
+static bool fits_in_arena(struct function *f, uint64_t bytes)
+{
+	bool fits = bytes <= ZEROS_MAX - f->b->zeros;
+
+	if (!fits)
 		refuse(f, "tables of more than %u MiB", ZEROS_MAX >> 20);
-		return 0;
+	return fits;
+}
+
+/* -- Tables that programs share ----------------------------------------------------------- */
+
+/* The names of a table's fields, with blanks between them. False: they do not fit. */
+static bool name_fields(const struct builder *b, struct value table, char *fields, size_t size)
+{
+	char text[64];
+	size_t len = 0;
+
+	*fields = '\0';
+	for (uint32_t n = 0; element(b, table, n).tag == TAG_STRING && len < size; n++)
+		len += snprintf(fields + len, size - len, "%s%s", n ? " " : "",
+				text_of(b, element(b, table, n), text, sizeof(text)));
+	return len < size;
+}
+
+static bool add_shared(struct function *f, struct value table, const char *name,
+		       const struct syscript_table *is)
+{
+	struct builder *b = f->b;
+	struct syscript_state *state = &b->out->states[b->out->nstates];
+
+	for (uint32_t n = 0; n < b->out->nstates; n++)
+		if (!strcmp(b->out->states[n].name, name)) {
+			refuse(f, "two tables with the name '%s'", name);
+			return false;
+		}
+	if (b->out->nstates == SYSCRIPT_STATES_MAX) {
+		refuse(f, "more than %d tables with names", SYSCRIPT_STATES_MAX);
+		return false;
 	}
-	b->zeros += entries * (8 + *keys * 8 + nfields * 8);
+	*state = (struct syscript_state){
+		.kind = SYSCRIPT_STATE_TABLE, .entries = is->entries, .age = is->age,
+		.key_size = is->key_size, .value_size = is->value_size,
+	};
+	strcpy(state->name, name);
+	if (!name_fields(b, table, state->fields, sizeof(state->fields))) {
+		refuse(f, "names of fields of more than %zu bytes", sizeof(state->fields) - 1);
+		return false;
+	}
+	b->shared[b->out->nstates++] = table.bits;
+	return true;
+}
+
+/* Has the table a name?  It then is in the arena's last pages, where the kernel places it. */
+static bool table_name(const struct builder *b, struct value table, char *name, size_t size)
+{
+	struct value v = runtime_field(&b->runtime, table.bits, "name");
+
+	if (v.tag != TAG_STRING)
+		return false;
+	text_of(b, v, name, size);
+	return true;
+}
+
+static bool shared_place(struct function *f, struct value table, const char *name,
+			 struct table_ref *ref)
+{
+	const struct aot *out = f->b->out;
+	struct syscript_table is;
+
+	if (!get_settings(f, table, &is))
+		return false;
+	ref->shared = true;
+	ref->keys = is.key_size / 8;
+	for (ref->at = 0; ref->at < out->nstates; ref->at++)
+		if (f->b->shared[ref->at] == table.bits)
+			return true;
+	return fits_in_arena(f, table_bytes(&is)) && add_shared(f, table, name, &is);
+}
+
+bool table_place(struct function *f, struct value table, struct table_ref *ref)
+{
+	struct builder *b = f->b;
+	struct syscript_table is;
+	char name[SYSCRIPT_NAME_LEN];
+
+	if (table_name(b, table, name, sizeof(name)))
+		return shared_place(f, table, name, ref);
+	if (!get_settings(f, table, &is))
+		return false;
+	*ref = (struct table_ref){ find_place(b, table.bits), is.key_size / 8, false };
+	if (ref->at)
+		return true;
+	if (!fits_in_arena(f, table_bytes(&is)))
+		return false;
+	/* Offset from the beginning of the zeroed data, which aot/driver.c adds. */
+	is.sets = (void *)(uintptr_t)b->zeros;
+	b->zeros += table_bytes(&is);
 	b->zeros = (b->zeros + 63) / 64 * 64;
-	return place(f, table.bits, &is, sizeof(is));
+	ref->at = place(f, table.bits, &is, sizeof(is));
+	return ref->at;
 }
 
 /* -- Constant tables, and arrays ------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../lua_host.h"
 #include "user/user.h"
@@ -37,6 +38,8 @@ static const char prelude[] =
 	"if a<0 or a>4294967295 or a%1~=0 then error('age: in ms',2) end "
 	"if #t>32 then error('at most 32 fields',2) end "
 	"for i=1,#t do if type(t[i])~='string' then error('fields are names',2) end end "
+	"if t.name~=nil and not(type(t.name)=='string' and t.name:find'^[!-~]+$' and #t.name<32) "
+	"then error('name: 1 to 31 letters, digits or signs',2) end "
 	"t.entries,t.age,t.keys,t.kind=n,a,k,'program.table' return t end} ";
 
 /* -- Refusals ----------------------------------------------------------------------------- */
@@ -353,7 +356,7 @@ static void forget_all(struct builder *b)
 {
 	free_instances(b);
 	forget_code(b);
-	b->nplaced = b->end = b->zeros = 0;
+	b->nplaced = b->end = b->zeros = b->out->nstates = 0;
 	b->out->functions_len = 0;
 	b->again = false;
 }
@@ -437,6 +440,20 @@ static uint32_t place_zeros(struct builder *b)
 	return start + b->zeros;
 }
 
+/* Bytes of the tables that it shares, in whole pages at the end of the arena. */
+static uint64_t shared_bytes(const struct aot *out)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), bytes = 0;
+
+	for (uint32_t n = 0; n < out->nstates; n++) {
+		const struct syscript_state *state = &out->states[n];
+		uint64_t entry = 8 + state->key_size + state->value_size;
+
+		bytes += (state->entries * entry + page - 1) / page * page;
+	}
+	return bytes;
+}
+
 static int pack(struct builder *b, unsigned int cpus)
 {
 	struct aot *out = b->out;
@@ -455,7 +472,7 @@ static int pack(struct builder *b, unsigned int cpus)
 		stack += b->instances[n]->frame;
 	header.stack_size = (stack + 15) / 16 * 16;
 	header.stack_end = (end + 15) / 16 * 16 + cpus * header.stack_size;
-	while (1UL << header.arena_shift <= header.stack_end)
+	while (1UL << header.arena_shift <= header.stack_end + shared_bytes(out))
 		header.arena_shift++;
 	out->memory = 1UL << header.arena_shift;
 	out->data_len = b->end;

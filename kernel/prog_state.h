@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * State that programs of a namespace share by name (struct syscript_state).  The first program
+ * that names a state makes it, and it ends with the last: it has no owner who could keep it.
+ */
+#ifndef SYSCRIPT_PROG_STATE_H
+#define SYSCRIPT_PROG_STATE_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+#include "prog_helpers.h"
+#include "uapi/syscript.h"
+
+/* The states of a namespace, or of the machine. @lock: guards the list and their users. */
+struct prog_states {
+	spinlock_t lock;
+	struct list_head list;
+};
+
+#define PROG_STATES_INIT(name)	\
+	{ .lock = __SPIN_LOCK_UNLOCKED(name.lock), .list = LIST_HEAD_INIT(name.list) }
+
+/**
+ * struct prog_state - a state
+ * @users:   programs that name it
+ * @def:     its definition
+ * @helpers: a table's secret key and locks, for all programs
+ * @evicted: entries of a table that were replaced
+ * @pages:   a table's @npages pages, which each program's arena maps
+ */
+struct prog_state {
+	struct list_head node;
+	struct prog_states *of;
+	unsigned int users;
+	struct syscript_state def;
+	struct prog_helpers helpers;
+	u64 evicted;
+	struct page **pages;
+	unsigned long npages;
+};
+
+void prog_states_init(struct prog_states *states);
+
+/* Pages of a table defined by @def, which request_check_state() has accepted. */
+unsigned long prog_state_pages(const struct syscript_state *def);
+/* Bytes that the state takes besides these pages. */
+size_t prog_state_memory(const struct syscript_state *def);
+
+/*
+ * Finds or makes the state that @def defines. @states stays until it is put. Returns an ERR_PTR:
+ * -EEXIST with the text in @error (RUN_ERROR_LEN bytes) if it is defined differently, -ENOMEM.
+ */
+struct prog_state *prog_state_get(struct prog_states *states, const struct syscript_state *def,
+				  char *error);
+/* No call of a program that names it may be under way. */
+void prog_state_put(struct prog_state *state);
+
+#endif /* SYSCRIPT_PROG_STATE_H */
