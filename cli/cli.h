@@ -24,6 +24,7 @@ int cmd_suites(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 int cmd_call(int argc, char **argv);
+int cmd_events(int argc, char **argv);
 int cmd_programs(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_runtime(int argc, char **argv);

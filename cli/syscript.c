@@ -27,6 +27,7 @@ static const struct command {
 	{ "load", cmd_load, "have a subsystem of the kernel call a program" },
 	{ "unload", cmd_unload, "unload a program" },
 	{ "call", cmd_call, "call a program loaded for processes, by its name" },
+	{ "events", cmd_events, "print the records that programs write to a ring" },
 	{ "programs", cmd_programs, "list loaded programs and their counters" },
 	{ "runtime", cmd_runtime, "register Lua's runtime with the module, for all users" },
 	{ "measure", cmd_measure, "count what a command saves by its scripts in the kernel" },

@@ -99,12 +99,30 @@ static bool is_power_of_2_in(__u32 n, __u32 low, __u32 high)
 	return n >= low && n <= high && !(n & (n - 1));
 }
 
+static bool is_ring(const struct syscript_state *state)
+{
+	return is_power_of_2_in(state->entries, SYSCRIPT_TABLE_WAYS, SYSCRIPT_RING_RECORDS_MAX) &&
+	       state->value_size && !(state->value_size % 8) &&
+	       state->value_size <= 8 * SYSCRIPT_RING_VALUES_MAX &&
+	       !state->key_size && !state->age;
+}
+
+int request_check_events(const struct syscript_events *events)
+{
+	if (events->flags || events->reserved[0] || events->reserved[1])
+		return -EINVAL;
+	return is_name(events->name) ? 0 : -EINVAL;
+}
+
 int request_check_state(const struct syscript_state *state)
 {
-	if (state->kind != SYSCRIPT_STATE_TABLE || state->zero || !state->name[0] ||
-	    !is_name(state->name) || !is_text(state->fields, sizeof(state->fields)))
+	if (state->zero || !state->name[0] || !is_name(state->name) ||
+	    !is_text(state->fields, sizeof(state->fields)))
 		return -EINVAL;
-	return is_power_of_2_in(state->entries, SYSCRIPT_TABLE_WAYS, SYSCRIPT_STATE_ENTRIES_MAX) &&
+	if (state->kind == SYSCRIPT_STATE_RING)
+		return is_ring(state) ? 0 : -EINVAL;
+	return state->kind == SYSCRIPT_STATE_TABLE &&
+	       is_power_of_2_in(state->entries, SYSCRIPT_TABLE_WAYS, SYSCRIPT_STATE_ENTRIES_MAX) &&
 	       state->key_size && state->key_size <= SYSCRIPT_TABLE_KEY_MAX &&
 	       state->value_size <= SYSCRIPT_TABLE_VALUE_MAX ? 0 : -EINVAL;
 }

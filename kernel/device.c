@@ -23,6 +23,7 @@
 #include "engine.h"
 #include "idle.h"
 #include "prog_registry.h"
+#include "prog_ring.h"
 #include "subsys_registry.h"
 #include "request.h"
 #include "run.h"
@@ -39,6 +40,7 @@
 #define DEVICE_UNLOAD_SIZE_1	56
 #define DEVICE_PROGRAM_SIZE_1	384
 #define DEVICE_INVOKE_SIZE_1	144
+#define DEVICE_EVENTS_SIZE_1	312
 
 static_assert(sizeof(struct syscript_register) >= DEVICE_REGISTER_SIZE_1);
 static_assert(sizeof(struct syscript_call) >= DEVICE_CALL_SIZE_1);
@@ -48,6 +50,7 @@ static_assert(sizeof(struct syscript_load) >= DEVICE_LOAD_SIZE_1);
 static_assert(sizeof(struct syscript_unload) >= DEVICE_UNLOAD_SIZE_1);
 static_assert(sizeof(struct syscript_program) >= DEVICE_PROGRAM_SIZE_1);
 static_assert(sizeof(struct syscript_invoke) >= DEVICE_INVOKE_SIZE_1);
+static_assert(sizeof(struct syscript_events) >= DEVICE_EVENTS_SIZE_1);
 
 /* Is it this request, whatever the size of its structure? */
 #define DEVICE_SAME(cmd, request) \
@@ -751,6 +754,55 @@ static long device_invoke(struct syscript_invoke __user *user, unsigned int cmd)
 	return err ?: put_user(invoke.result, &user->result);
 }
 
+/* The descriptor exists only after its number and the names of fields have arrived. */
+static int device_open_ring(struct prog_ring *ring, struct syscript_events __user *user,
+			    unsigned int cmd, const struct syscript_events *events)
+{
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+	struct file *file;
+
+	if (fd < 0) {
+		prog_ring_put(ring);
+		return fd;
+	}
+	file = prog_ring_open(ring);
+	if (IS_ERR(file)) {
+		prog_ring_put(ring);
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	if (device_copy_out(user, cmd, events, sizeof(*events))) {
+		fput(file);
+		put_unused_fd(fd);
+		return -EFAULT;
+	}
+	fd_install(fd, file);
+	return fd;
+}
+
+static long device_events_checked(struct syscript_events __user *user, unsigned int cmd,
+				  struct syscript_events *events)
+{
+	struct syscript_state def;
+	struct prog_ring *ring = prog_registry_ring(events->name, &def);
+
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	events->value_size = def.value_size;
+	memcpy(events->fields, def.fields, sizeof(events->fields));
+	return device_open_ring(ring, user, cmd, events);
+}
+
+static long device_events(struct syscript_events __user *user, unsigned int cmd)
+{
+	struct syscript_events events;
+	int err = prog_registry_may_load() ?:
+		  device_copy_in(&events, sizeof(events), DEVICE_EVENTS_SIZE_1, user, cmd) ?:
+		  request_check_events(&events);
+
+	return err ?: device_events_checked(user, cmd, &events);
+}
+
 long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
@@ -767,6 +819,8 @@ long script_device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return device_program(user, cmd);
 	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_INVOKE))
 		return device_invoke(user, cmd);
+	if (DEVICE_SAME(cmd, SYSCRIPT_IOC_EVENTS))
+		return device_events(user, cmd);
 	return -ENOTTY;
 }
 EXPORT_SYMBOL_NS_GPL(script_device_ioctl, COMPAT_NS(SYSCRIPT));

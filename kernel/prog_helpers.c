@@ -72,6 +72,8 @@ static __always_inline spinlock_t *open_shared(struct syscript_event *event, con
 		return NULL;
 	n = array_index_nospec(n, SYSCRIPT_STATES_MAX);
 	state = program->states[n];
+	if (state->def.kind != SYSCRIPT_STATE_TABLE)
+		return NULL;
 	table->base = ctx->base;
 	table->mask = ctx->mask;
 	table->sets = program->sets[n];
@@ -157,6 +159,24 @@ static s64 prog_helpers_shared_delete(struct syscript_event *event, const s64 *a
 	return delete_entry(event, &table, open_shared(event, args, &table));
 }
 
+static s64 prog_helpers_ring_put(struct syscript_event *event, const s64 *args)
+{
+	const struct syscript_percpu_ctx *ctx = event->ctx;
+	const struct hook_program *program = ctx->program;
+	u64 values[SYSCRIPT_RING_VALUES_MAX], n = args[0];
+	struct prog_state *state;
+
+	prog_helpers_charge(event, COST_CHANGE);
+	if (n >= program->nstates)
+		return -1;
+	state = program->states[array_index_nospec(n, SYSCRIPT_STATES_MAX)];
+	if (state->def.kind != SYSCRIPT_STATE_RING)
+		return -1;
+	/* May reach into the guard page. */
+	memcpy(values, ctx->base + (args[1] & ctx->mask), sizeof(values));
+	return prog_ring_write(state->ring, values) ? 0 : -1;
+}
+
 static const struct syscript_function functions[] = {
 	{ "table_find", prog_helpers_find_entry },
 	{ "table_add", prog_helpers_add },
@@ -164,6 +184,7 @@ static const struct syscript_function functions[] = {
 	{ "shared_find", prog_helpers_shared_find },
 	{ "shared_add", prog_helpers_shared_add },
 	{ "shared_delete", prog_helpers_shared_delete },
+	{ "ring_put", prog_helpers_ring_put },
 	{ }
 };
 

@@ -215,14 +215,14 @@ static size_t kept_for(const struct syscript_load *load, const struct syscript_s
 	u32 n;
 
 	for (n = 0; n < load->nstates; n++)
-		kept += prog_state_memory(&states[n]);
+		kept += prog_state_outside(&states[n]);
 	return kept;
 }
 
 /* Checks definitions, and the memory that they take together, before any of it is allocated. */
 static int check_states(const struct syscript_state *states, u32 nstates, u64 limit, char *error)
 {
-	u64 pages = 0;
+	u64 bytes = 0;
 	u32 n, m;
 
 	for (n = 0; n < nstates; n++) {
@@ -231,12 +231,12 @@ static int check_states(const struct syscript_state *states, u32 nstates, u64 li
 		for (m = 0; m < n; m++)
 			if (!strcmp(states[m].name, states[n].name))
 				return -EINVAL;
-		pages += prog_state_pages(&states[n]);
+		bytes += prog_state_size(&states[n]);
 	}
-	if (pages << PAGE_SHIFT <= limit)
+	if (bytes <= limit)
 		return 0;
-	scnprintf(error, RUN_ERROR_LEN, "%llu bytes of shared tables, over the limit of %llu",
-		  pages << PAGE_SHIFT, limit);
+	scnprintf(error, RUN_ERROR_LEN, "%llu bytes of shared state, over the limit of %llu",
+		  bytes, limit);
 	return -ENOBUFS;
 }
 
@@ -620,6 +620,22 @@ int prog_registry_unload(const struct syscript_unload *request)
 	if (err == -ENOENT && of_machine)
 		err = prog_take_out(prog_of(false), request->name);
 	return err;
+}
+
+/* -- Rings ------------------------------------------------------------------------- */
+
+struct prog_ring *prog_registry_ring(const char *name, struct syscript_state *def)
+{
+	bool of_net = might_change(true), of_machine = might_change(false);
+	struct prog_ring *ring = NULL;
+
+	if (!of_net && !of_machine && !may_change(true))
+		return ERR_PTR(-EPERM);
+	if (of_net)
+		ring = prog_state_ring(&prog_of(true)->states, name, def);
+	if (!ring && of_machine)
+		ring = prog_state_ring(&prog_of(false)->states, name, def);
+	return ring ?: ERR_PTR(-ENOENT);
 }
 
 /* -- Calls of processes ------------------------------------------------------------ */

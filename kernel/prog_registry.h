@@ -8,10 +8,12 @@
 
 #include <linux/types.h>
 
+struct prog_ring;
 struct syscript_prog_type;
 struct syscript_invoke;
 struct syscript_load;
 struct syscript_program;
+struct syscript_state;
 struct syscript_unload;
 
 /* May the calling task load or call programs now?  0, or -errno as for a script. */
@@ -40,6 +42,9 @@ int prog_registry_load(const struct syscript_prog_type *prog_type, const struct 
 	       struct prog_parts *parts, char *error);
 /* Returns 0, -EPERM, -ENOENT, or -EINTR if the caller is being killed. */
 int prog_registry_unload(const struct syscript_unload *unload);
+
+/* The ring with this name, with a reference, and its definition; or an ERR_PTR as above. */
+struct prog_ring *prog_registry_ring(const char *name, struct syscript_state *def);
 
 /*
  * Calls a program of the caller's namespace: as prog_registry_unload(), with invoke->result set.

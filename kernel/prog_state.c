@@ -24,7 +24,8 @@ void prog_states_init(struct prog_states *states)
 	INIT_LIST_HEAD(&states->list);
 }
 
-unsigned long prog_state_pages(const struct syscript_state *def)
+/* Of a table. */
+static unsigned long table_pages(const struct syscript_state *def)
 {
 	/* As in struct syscript_table: a word for the kernel, the key, and the value. */
 	unsigned long entry = 8 + ALIGN(def->key_size, 8) + ALIGN(def->value_size, 8);
@@ -32,35 +33,57 @@ unsigned long prog_state_pages(const struct syscript_state *def)
 	return DIV_ROUND_UP(def->entries * entry, PAGE_SIZE);
 }
 
-size_t prog_state_memory(const struct syscript_state *def)
+u64 prog_state_outside(const struct syscript_state *def)
 {
-	return sizeof(struct prog_state) + prog_state_pages(def) * sizeof(struct page *);
+	return sizeof(struct prog_state) + (def->kind == SYSCRIPT_STATE_RING ?
+		prog_ring_size(def) : table_pages(def) * sizeof(struct page *));
+}
+
+u64 prog_state_size(const struct syscript_state *def)
+{
+	return prog_state_outside(def) +
+	       (def->kind == SYSCRIPT_STATE_RING ? 0 : (u64)table_pages(def) << PAGE_SHIFT);
 }
 
 static void free_state(struct prog_state *state)
 {
+	if (state->ring)
+		prog_ring_end(state->ring);
 	if (state->pages)
 		arena_free_pages(state->pages, state->npages);
 	kvfree(state->pages);
 	kfree(state);
 }
 
+static bool make_table(struct prog_state *state)
+{
+	unsigned long npages = table_pages(&state->def);
+
+	prog_helpers_init(&state->helpers);
+	state->pages = kvmalloc_array(npages, sizeof(*state->pages),
+				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!state->pages || arena_alloc_pages(state->pages, npages))
+		return false;
+	state->npages = npages;
+	return true;
+}
+
+static bool make_ring(struct prog_state *state)
+{
+	state->ring = prog_ring_make(&state->def);
+	return state->ring;
+}
+
 static struct prog_state *make_state(struct prog_states *states, const struct syscript_state *def)
 {
 	struct prog_state *state = kzalloc(sizeof(*state), GFP_KERNEL_ACCOUNT);
-	unsigned long npages = prog_state_pages(def);
 
 	if (!state)
 		return NULL;
 	state->of = states;
 	state->def = *def;
-	prog_helpers_init(&state->helpers);
-	state->pages = kvmalloc_array(npages, sizeof(*state->pages),
-				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (state->pages && !arena_alloc_pages(state->pages, npages)) {
-		state->npages = npages;
+	if (def->kind == SYSCRIPT_STATE_RING ? make_ring(state) : make_table(state))
 		return state;
-	}
 	free_state(state);
 	return NULL;
 }
@@ -97,8 +120,8 @@ static struct prog_state *join_state(struct prog_states *states, const struct sy
 	}
 	if (state && !same_state(&state->def, def)) {
 		scnprintf(error, RUN_ERROR_LEN,
-			  "other programs share '%s' with %u entries, keys of %u and values of %u bytes ('%.64s'), age %u: all must define it alike",
-			  def->name, state->def.entries, state->def.key_size,
+			  "other programs share the %s '%s' with %u entries, keys of %u and values of %u bytes ('%.64s'), age %u: all must define it alike",
+			  state->ring ? "ring" : "table", def->name, state->def.entries, state->def.key_size,
 			  state->def.value_size, state->def.fields, state->def.age);
 		state = ERR_PTR(-EEXIST);
 	} else if (state) {
@@ -122,6 +145,22 @@ struct prog_state *prog_state_get(struct prog_states *states, const struct syscr
 	if (state != fresh)
 		free_state(fresh);
 	return state;
+}
+
+struct prog_ring *prog_state_ring(struct prog_states *states, const char *name,
+				  struct syscript_state *def)
+{
+	struct prog_ring *ring = NULL;
+	struct prog_state *state;
+
+	spin_lock(&states->lock);
+	state = find_state(states, name);
+	if (state && state->ring) {
+		ring = prog_ring_get(state->ring);
+		*def = state->def;
+	}
+	spin_unlock(&states->lock);
+	return ring;
 }
 
 void prog_state_put(struct prog_state *state)

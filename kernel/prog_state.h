@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 
 #include "prog_helpers.h"
+#include "prog_ring.h"
 #include "uapi/syscript.h"
 
 /* The states of a namespace, or of the machine. @lock: guards the list and their users. */
@@ -28,6 +29,7 @@ struct prog_states {
  * @helpers: a table's secret key and locks, for all programs
  * @evicted: entries of a table that were replaced
  * @pages:   a table's @npages pages, which each program's arena maps
+ * @ring:    a ring
  */
 struct prog_state {
 	struct list_head node;
@@ -38,14 +40,17 @@ struct prog_state {
 	u64 evicted;
 	struct page **pages;
 	unsigned long npages;
+	struct prog_ring *ring;
 };
 
 void prog_states_init(struct prog_states *states);
 
-/* Pages of a table defined by @def, which request_check_state() has accepted. */
-unsigned long prog_state_pages(const struct syscript_state *def);
-/* Bytes that the state takes besides these pages. */
-size_t prog_state_memory(const struct syscript_state *def);
+/*
+ * Bytes of the state that @def, which request_check_state() has accepted, defines: all, and those
+ * that are not in the programs' arenas.
+ */
+u64 prog_state_size(const struct syscript_state *def);
+u64 prog_state_outside(const struct syscript_state *def);
 
 /*
  * Finds or makes the state that @def defines. @states stays until it is put. Returns an ERR_PTR:
@@ -53,6 +58,9 @@ size_t prog_state_memory(const struct syscript_state *def);
  */
 struct prog_state *prog_state_get(struct prog_states *states, const struct syscript_state *def,
 				  char *error);
+/* The ring with this name, with a reference, and its definition; or NULL. */
+struct prog_ring *prog_state_ring(struct prog_states *states, const char *name,
+				  struct syscript_state *def);
 /* No call of a program that names it may be under way. */
 void prog_state_put(struct prog_state *state);
 

@@ -64,6 +64,14 @@ int syscript_invoke(const char *name, unsigned int nargs, const int64_t *args,
 		    const void *data, size_t data_len, int64_t *result,
 		    char *error, size_t error_len);
 
+/*
+ * Opens the ring @name of the caller's network namespace, or else of the machine. Returns a
+ * descriptor to read, poll and close, with the values' number and names in @events; or -errno:
+ * -ENOENT if no program names the ring, -EPERM. read(2) returns structures syscript_record, as
+ * <linux/syscript.h> describes.
+ */
+int syscript_open_events(const char *name, struct syscript_events *events);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,7 +16,8 @@ from confined import insn as i
 DEVICE = "/dev/syscript"
 LOAD, UNLOAD, PROGRAM, INVOKE = 0xC0F0CA45, 0xC038CA46, 0xC180CA47, 0xC090CA48
 LOAD_STATES = 0xC108CA45
-TABLE = 1
+EVENTS = 0xC138CA49
+TABLE, RING = 1, 2
 NEW, FALLBACK = 1, 2
 DROP, ACCEPT, REJECT, QUEUE = range(4)
 VIEW = 40  # sizeof(struct syscript_packet)

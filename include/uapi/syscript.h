@@ -15,6 +15,7 @@
  *   SYSCRIPT_IOC_UNLOAD    struct syscript_unload     remove it
  *   SYSCRIPT_IOC_PROGRAM   struct syscript_program    walk these programs
  *   SYSCRIPT_IOC_INVOKE    struct syscript_invoke     call a program for processes
+ *   SYSCRIPT_IOC_EVENTS    struct syscript_events     open a ring that programs write to
  *
  * REGISTER returns a new file descriptor, close-on-exec, that *is* the script.
  * It belongs to the memory map that registered it.  close() frees the script.
@@ -342,7 +343,7 @@ struct syscript_info {
  *
  *   EPERM            the capability is missing
  *   ENOENT           LOAD: no such subsystem; UNLOAD, INVOKE: no such program;
- *                    PROGRAM: there are no more
+ *                    EVENTS: no such ring; PROGRAM: there are no more
  *   EEXIST           LOAD: the name exists, with SYSCRIPT_LOAD_NEW or at another place; or other
  *                    programs define a state of this name differently
  *   EINVAL           LOAD: the place or a function does not exist (see the text)
@@ -367,12 +368,14 @@ struct syscript_info {
 
 /* syscript_state.kind */
 #define SYSCRIPT_STATE_TABLE	1	/* linux/syscript_table.h */
+#define SYSCRIPT_STATE_RING	2	/* struct syscript_record */
 
 /**
  * struct syscript_state - state that programs share by its name
  * @kind:       SYSCRIPT_STATE_*
- * @entries:    of a table: a power of 2, 8 .. 2^20
- * @key_size, @value_size, @age: as in struct syscript_table
+ * @entries:    a power of 2: entries of a table, 8 .. 2^20; records of a ring, 8 .. 2^16
+ * @key_size, @value_size, @age: as in struct syscript_table; of a ring: 0, bytes of a record's
+ *              values (8 .. 64, divisible by 8), 0
  * @zero:       zero
  * @name:       NUL-terminated, not empty
  * @fields:     the names of a value's parts, NUL-terminated; may be empty
@@ -391,6 +394,47 @@ struct syscript_state {
 	char  name[SYSCRIPT_NAME_LEN];
 	char  fields[SYSCRIPT_FIELDS_LEN];
 };
+
+/**
+ * struct syscript_events - open a ring for reading
+ * @flags:      zero
+ * @value_size: out: bytes of a record's values
+ * @name:       the ring's name, in the caller's network namespace, otherwise of the machine; the
+ *              caller needs the right to load programs there
+ * @fields:     out: the values' names, as defined
+ * @reserved:   zero
+ *
+ * EVENTS returns a descriptor (close-on-exec). read(2) returns whole records, as many as are there
+ * and fit; EINVAL if none fits. It waits for the first, or gives EAGAIN with O_NONBLOCK, and
+ * returns 0 when the last program that names the ring has been unloaded; records that have not
+ * been read until then are lost. poll(2): POLLIN, POLLHUP. Several readers share the records: each
+ * record is read once. Without a reader records stay, until the ring is full and drops new ones.
+ */
+struct syscript_events {
+	__u32 flags;
+	__u32 value_size;
+	char  name[SYSCRIPT_NAME_LEN];
+	char  fields[SYSCRIPT_FIELDS_LEN];
+	__u64 reserved[2];
+};
+
+/**
+ * struct syscript_record - a record of a ring
+ * @number: from 0 on, in the order of their times; numbers that are missing were dropped
+ * @time:   ns since an unspecified time; as precise as the kernel's tick
+ * @values: what the program has written
+ *
+ * Programs call ring_put(number, values): the number of the ring among the load's states, and the
+ * address of the values. It returns 0, or -1 if the record was dropped.
+ */
+struct syscript_record {
+	__u64 number;
+	__u64 time;
+	__s64 values[];
+};
+
+#define SYSCRIPT_RING_RECORDS_MAX	(1 << 16)
+#define SYSCRIPT_RING_VALUES_MAX	8
 
 /* syscript_load.flags */
 #define SYSCRIPT_LOAD_NEW	(1 << 0)	/* do not replace a program */
@@ -557,6 +601,7 @@ struct syscript_invoke {
 #define SYSCRIPT_IOC_UNLOAD	_IOWR(SYSCRIPT_IOC_MAGIC, 0x46, struct syscript_unload)
 #define SYSCRIPT_IOC_PROGRAM	_IOWR(SYSCRIPT_IOC_MAGIC, 0x47, struct syscript_program)
 #define SYSCRIPT_IOC_INVOKE	_IOWR(SYSCRIPT_IOC_MAGIC, 0x48, struct syscript_invoke)
+#define SYSCRIPT_IOC_EVENTS	_IOWR(SYSCRIPT_IOC_MAGIC, 0x49, struct syscript_events)
 
 /* The value of lseek(2)'s SEEK_HOLE: a file has no hole before its beginning. */
 #define SYSCRIPT_SEEK_CALL	4

@@ -125,6 +125,16 @@ int syscript_next_program(struct syscript_program *program)
 	return device_program(SYSCRIPT_IOC_PROGRAM, program);
 }
 
+int syscript_open_events(const char *name, struct syscript_events *events)
+{
+	*events = (struct syscript_events){ 0 };
+	tools_written(events, sizeof(*events));
+	if (strlen(name) >= sizeof(events->name))
+		return -ENOENT;
+	strcpy(events->name, name);
+	return device_program(SYSCRIPT_IOC_EVENTS, events);
+}
+
 int syscript_invoke(const char *name, unsigned int nargs, const int64_t *args,
 		    const void *data, size_t data_len, int64_t *result,
 		    char *error, size_t error_len)

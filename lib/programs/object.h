@@ -13,8 +13,8 @@
  * @functions:    names of external functions
  * @copies:       value of its variable syscript_copies, or 64 for packets
  * @sees:         the bytes of its view that it reads, as in struct syscript_load
- * @memory:       size of its arena in bytes
- * @states:       tables that it shares with other programs
+ * @memory:       bytes of its arena, and of its rings
+ * @states:       tables and rings that it shares with other programs
  * @lines:        source lines of its @nlines instructions
  */
 struct object {

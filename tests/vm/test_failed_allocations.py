@@ -314,13 +314,15 @@ def test_confined(kind: type, call_too: bool) -> None:
         run(kind, image, engine=ENGINE, **arena.shared())
 
 
-def test_shared_tables(kind: type) -> None:
-    """A program that shares a table is loaded: all of it, or nothing is left."""
+def test_shared_states(kind: type) -> None:
+    """A program that shares tables and a ring is loaded: all of it, or nothing is left."""
     image = programs.image([programs.verdict(1)])
+    ring = programs.table("ring", 64, 0, 8, kind=programs.RING)
+    states = (programs.table(), programs.table("other"), ring)
 
     def attempt(window: Window) -> None:
         with window:
-            status, _ = programs.load(image, states=(programs.table(), programs.table("other")))
+            status, _ = programs.load(image, states=states)
         if status:
             assert status in NO_MEMORY and not programs.programs()
         else:

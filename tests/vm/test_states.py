@@ -108,7 +108,7 @@ result["alone"] = lua("other", {others[0]!r} + "function run(k) return t:add(k).
 """
     )
     text = (
-        "other programs share 'counts' with 64 entries, keys of 8 and values of 16 bytes "
+        "other programs share the table 'counts' with 64 entries, keys of 8 and values of 16 bytes "
         "('n last'), age 0: all must define it alike"
     )
     assert result["others"] == [f"syscript: cannot load other: {text}\n"] * 5
@@ -134,8 +134,8 @@ def test_refused_in_lua() -> None:
     ]
     result = in_own_namespace(LUA + f"result['said'] = [lua('x', s) for s in {sources!r}]")
     said = result["said"]
-    assert "two tables with the name 'x'" in said[0]
-    assert "more than 8 tables with names" in said[1]
+    assert "two tables or rings with the name 'x'" in said[0]
+    assert "more than 8 tables and rings with names" in said[1]
     assert "names of fields of more than 255 bytes" in said[2]
     assert all("name: 1 to 31 letters, digits or signs" in s for s in said[3:7]), said
     assert "over" in said[7] or "is outside" in said[7] or "module parameter" in said[7], said[7]
@@ -176,7 +176,7 @@ def test_refused_in_requests() -> None:
     assert p.load(high, states=(p.table(),))[0] == -errno.EINVAL
     # Charged before it is allocated.
     said = p.load(good, states=(p.table(entries=1 << 20, value=1024),), memory=1 << 20)
-    assert said[0] == -errno.ENOBUFS and "of shared tables, over the limit of" in said[1]
+    assert said[0] == -errno.ENOBUFS and "of shared state, over the limit of" in said[1]
     assert not p.programs() and p.references() == 0
     assert load(p.table(), data=bytes(last)) == 0
     p.unload()
@@ -301,7 +301,10 @@ def load_with(headroom: int) -> int:
         (CGROUP / "cgroup.procs").write_text(str(os.getpid()))
         used = int((CGROUP / "memory.current").read_text())
         (CGROUP / "memory.max").write_text(str(used + headroom))
-        states = (p.table(entries=1 << 15, value=16),)
+        states = (
+            p.table(entries=1 << 15, value=16),
+            p.table("ring", 1 << 14, 0, 64, kind=p.RING),
+        )
         good = p.image([p.verdict(1)], shift=21)
         os._exit(-p.load(good, memory=8 << 20, states=states)[0])
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -18,8 +18,8 @@
  * @functions: names of the subsystem's functions that it calls
  * @copies:    bytes of a packet that are copied to its view
  * @sees:      the bytes of its view that it reads, as in struct syscript_load
- * @memory:    size of its arena in bytes
- * @states:    tables that it shares with other programs
+ * @memory:    bytes of its arena, and of its rings
+ * @states:    tables and rings that it shares with other programs
  * @error:     the reason for a refusal
  */
 struct aot {

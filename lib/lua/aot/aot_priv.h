@@ -215,6 +215,9 @@ struct table_ref {
 	bool shared;
 };
 
+/* The number of a ring among the program's states, and of its values. False: refused. */
+bool events_place(struct function *f, struct value events, uint32_t *number, uint32_t *values);
+bool is_program_events(const struct builder *b, struct value events);
 /* False: refused. */
 bool table_place(struct function *f, struct value table, struct table_ref *ref);
 

@@ -375,6 +375,27 @@ static void call_table(struct function *f, uint32_t to, struct value table, cons
 	put(f, to, 1, (struct known){ .kind = K_BOOLEAN });
 }
 
+/* events:put(number, ...): true, or false if the record was dropped. */
+static void call_events(struct function *f, uint32_t to, struct value events, const char *name,
+			uint32_t first, uint32_t nargs)
+{
+	uint32_t number, values;
+
+	if (strcmp(name, "put"))
+		return refuse(f, "program.events has no method '%s'", name);
+	if (!events_place(f, events, &number, &values) || !takes(f, nargs, values, name))
+		return;
+	for (uint32_t n = 0; n < values; n++) {
+		if (!get_number(f, 1, first + n))
+			return;
+		emit_store(f->e, INSN_DW, INSN_R10, spare(f) + 8 * n, 1);
+	}
+	emit_constant(f->e, 1, number);
+	spare_address(f, 2);
+	emit_function(f, "ring_put");
+	put_done(f, to);
+}
+
 /* entry:add("field", number), atomically. */
 static void call_entry(struct function *f, uint32_t to, const char *name, uint32_t object,
 		       uint32_t nargs)
@@ -425,6 +446,8 @@ static void call_method(struct function *f, uint32_t a, uint32_t nargs)
 		return call_entry(f, a, name, a + 1, nargs - 1);
 	if (object.kind == K_STATIC && is_program_table(f->b, object.value))
 		return call_table(f, a, object.value, name, a + 2, nargs - 1);
+	if (object.kind == K_STATIC && is_program_events(f->b, object.value))
+		return call_events(f, a, object.value, name, a + 2, nargs - 1);
 	if (object.kind == K_STATIC && object.value.tag == TAG_STRING && !strcmp(name, "byte")) {
 		if (takes(f, nargs, 2, name))
 			compile_byte(f, object.value, a + 2, a);

@@ -218,24 +218,21 @@ static bool name_fields(const struct builder *b, struct value table, char *field
 }
 
 static bool add_shared(struct function *f, struct value table, const char *name,
-		       const struct syscript_table *is)
+		       const struct syscript_state *is)
 {
 	struct builder *b = f->b;
 	struct syscript_state *state = &b->out->states[b->out->nstates];
 
 	for (uint32_t n = 0; n < b->out->nstates; n++)
 		if (!strcmp(b->out->states[n].name, name)) {
-			refuse(f, "two tables with the name '%s'", name);
+			refuse(f, "two tables or rings with the name '%s'", name);
 			return false;
 		}
 	if (b->out->nstates == SYSCRIPT_STATES_MAX) {
-		refuse(f, "more than %d tables with names", SYSCRIPT_STATES_MAX);
+		refuse(f, "more than %d tables and rings with names", SYSCRIPT_STATES_MAX);
 		return false;
 	}
-	*state = (struct syscript_state){
-		.kind = SYSCRIPT_STATE_TABLE, .entries = is->entries, .age = is->age,
-		.key_size = is->key_size, .value_size = is->value_size,
-	};
+	*state = *is;
 	strcpy(state->name, name);
 	if (!name_fields(b, table, state->fields, sizeof(state->fields))) {
 		refuse(f, "names of fields of more than %zu bytes", sizeof(state->fields) - 1);
@@ -256,20 +253,58 @@ static bool table_name(const struct builder *b, struct value table, char *name, 
 	return true;
 }
 
+/* The number of a table or ring among the program's states, or else of the next one. */
+static bool find_shared(const struct builder *b, struct value table, uint32_t *number)
+{
+	for (*number = 0; *number < b->out->nstates; ++*number)
+		if (b->shared[*number] == table.bits)
+			return true;
+	return false;
+}
+
 static bool shared_place(struct function *f, struct value table, const char *name,
 			 struct table_ref *ref)
 {
-	const struct aot *out = f->b->out;
+	struct syscript_state state;
 	struct syscript_table is;
 
 	if (!get_settings(f, table, &is))
 		return false;
 	ref->shared = true;
 	ref->keys = is.key_size / 8;
-	for (ref->at = 0; ref->at < out->nstates; ref->at++)
-		if (f->b->shared[ref->at] == table.bits)
-			return true;
-	return fits_in_arena(f, table_bytes(&is)) && add_shared(f, table, name, &is);
+	if (find_shared(f->b, table, &ref->at))
+		return true;
+	state = (struct syscript_state){
+		.kind = SYSCRIPT_STATE_TABLE, .entries = is.entries, .age = is.age,
+		.key_size = is.key_size, .value_size = is.value_size,
+	};
+	return fits_in_arena(f, table_bytes(&is)) && add_shared(f, table, name, &state);
+}
+
+bool is_program_events(const struct builder *b, struct value events)
+{
+	return events.tag == TAG_TABLE &&
+	       text_is(b, runtime_field(&b->runtime, events.bits, "kind"), "program.events");
+}
+
+bool events_place(struct function *f, struct value events, uint32_t *number, uint32_t *values)
+{
+	struct syscript_state state = { .kind = SYSCRIPT_STATE_RING };
+	int64_t records = setting(f->b, events, "records");
+	char name[SYSCRIPT_NAME_LEN];
+
+	for (*values = 0; element(f->b, events, *values).tag == TAG_STRING; )
+		++*values;
+	if (find_shared(f->b, events, number))
+		return true;
+	if (!table_name(f->b, events, name, sizeof(name)) || records < 1 ||
+	    records > SYSCRIPT_RING_RECORDS_MAX || *values > SYSCRIPT_RING_VALUES_MAX) {
+		refuse(f, "an invalid program.events");
+		return false;
+	}
+	state.entries = records;
+	state.value_size = *values * 8;
+	return add_shared(f, events, name, &state);
 }
 
 bool table_place(struct function *f, struct value table, struct table_ref *ref)

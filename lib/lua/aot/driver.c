@@ -38,9 +38,17 @@ static const char prelude[] =
 	"if a<0 or a>4294967295 or a%1~=0 then error('age: in ms',2) end "
 	"if #t>32 then error('at most 32 fields',2) end "
 	"for i=1,#t do if type(t[i])~='string' then error('fields are names',2) end end "
-	"if t.name~=nil and not(type(t.name)=='string' and t.name:find'^[!-~]+$' and #t.name<32) "
-	"then error('name: 1 to 31 letters, digits or signs',2) end "
-	"t.entries,t.age,t.keys,t.kind=n,a,k,'program.table' return t end} ";
+	"if t.name~=nil then program.check(t,32) end "
+	"t.entries,t.age,t.keys,t.kind=n,a,k,'program.table' return t end,"
+	"check=function(t,most) if #t>most then error('at most '..most..' fields',3) end "
+	"for i=1,#t do if type(t[i])~='string' then error('fields are names',3) end end "
+	"if type(t.name)~='string' or not t.name:find'^[!-~]+$' or #t.name>31 "
+	"then error('name: 1 to 31 letters, digits or signs',3) end end,"
+	"events=function(t) program.check(t,8) "
+	"if #t<1 then error('at least 1 field',2) end "
+	"local n=t.records or 1024 local p=8 while p<n do p=p*2 end "
+	"if p~=n or n>65536 then error('records: a power of 2 from 8 to 65536',2) end "
+	"t.records,t.kind=n,'program.events' return t end} ";
 
 /* -- Refusals ----------------------------------------------------------------------------- */
 
@@ -449,8 +457,21 @@ static uint64_t shared_bytes(const struct aot *out)
 		const struct syscript_state *state = &out->states[n];
 		uint64_t entry = 8 + state->key_size + state->value_size;
 
-		bytes += (state->entries * entry + page - 1) / page * page;
+		if (state->kind == SYSCRIPT_STATE_TABLE)
+			bytes += (state->entries * entry + page - 1) / page * page;
 	}
+	return bytes;
+}
+
+/* Bytes of its rings, which are not in the arena. */
+static uint64_t ring_bytes(const struct aot *out)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t n = 0; n < out->nstates; n++)
+		if (out->states[n].kind == SYSCRIPT_STATE_RING)
+			bytes += (uint64_t)out->states[n].entries *
+				 (sizeof(struct syscript_record) + out->states[n].value_size);
 	return bytes;
 }
 
@@ -474,7 +495,7 @@ static int pack(struct builder *b, unsigned int cpus)
 	header.stack_end = (end + 15) / 16 * 16 + cpus * header.stack_size;
 	while (1UL << header.arena_shift <= header.stack_end + shared_bytes(out))
 		header.arena_shift++;
-	out->memory = 1UL << header.arena_shift;
+	out->memory = (1UL << header.arena_shift) + ring_bytes(out);
 	out->data_len = b->end;
 	out->image_len = sizeof(header) + header.nfuncs * sizeof(*func) +
 			 header.ninsns * sizeof(struct image_insn);
