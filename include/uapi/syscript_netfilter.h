@@ -29,6 +29,12 @@
  */
 #define SYSCRIPT_QUEUE		3
 
+/* syscript_packet.state */
+#define SYSCRIPT_UNTRACKED	0
+#define SYSCRIPT_NEW		1
+#define SYSCRIPT_ESTABLISHED	2
+#define SYSCRIPT_RELATED	3
+
 /* The most bytes of the packet's beginning that a program may have copied. */
 #define SYSCRIPT_PACKET_MAX	256
 
@@ -49,6 +55,10 @@
  *             extension headers, or is neither IPv4 nor IPv6. A filter for a protocol must drop
  *             packets with 255, which could evade it otherwise
  * @l4:        offset of the transport header from the network header; may be beyond @have
+ * @state:     what connection tracking says of the packet: SYSCRIPT_NEW, SYSCRIPT_ESTABLISHED,
+ *             SYSCRIPT_RELATED; or SYSCRIPT_UNTRACKED, also where it is not tracked yet (tracking
+ *             has priority -200) or the namespace tracks nothing, which needs a rule of nftables
+ *             that asks for it
  * @now:       ns since an unspecified time; as precise as the kernel's tick
  * @data:      the packet, from the network header on
  *
@@ -81,7 +91,7 @@ struct syscript_packet {
 	__u8  transport;
 	__u8  zero;
 	__u16 l4;
-	__u32 zero2;
+	__u32 state;
 	__u64 now;
 	__u8  data[];
 };

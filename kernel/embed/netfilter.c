@@ -20,6 +20,7 @@
 #include <net/dst_metadata.h>
 #include <net/icmp.h>
 #include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
 
 #include "compat.h"
 #include "netfilter.h"
@@ -180,6 +181,30 @@ static __always_inline void show_devices(struct syscript_packet *p,
 	p->out = state->out ? state->out->ifindex : 0;
 }
 
+/* Reads the packet only, so that nf_conntrack need not be loaded. */
+static u32 tracking_state(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	enum ip_conntrack_info info;
+
+	if (!nf_ct_get(skb, &info))
+		return SYSCRIPT_UNTRACKED;
+	switch (info) {
+	case IP_CT_NEW:
+		return SYSCRIPT_NEW;
+	case IP_CT_ESTABLISHED:
+	case IP_CT_ESTABLISHED_REPLY:
+		return SYSCRIPT_ESTABLISHED;
+	case IP_CT_RELATED:
+	case IP_CT_RELATED_REPLY:
+		return SYSCRIPT_RELATED;
+	default:
+		break;
+	}
+#endif
+	return SYSCRIPT_UNTRACKED;
+}
+
 /* Fills in only the fields that the program reads. */
 static __always_inline void show_packet(struct call *call)
 {
@@ -201,6 +226,8 @@ static __always_inline void show_packet(struct call *call)
 		p->family = state->pf;
 		p->hook = state->hook;
 	}
+	if (SEES(event, state))
+		p->state = tracking_state(skb);
 	if (SEES(event, now))
 		p->now = (u64)jiffies * TICK_NSEC;
 	if (SEES(event, have) || SEES(event, l4) ||

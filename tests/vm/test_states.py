@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -277,6 +278,71 @@ result["spoil"] = listed("spoil")["errors"]
 """
     )
     assert result == {"loads": [True, True], "spoil": 0}
+
+
+TRACKED = """
+local t = program.table{ "n", "last", name = "counts", entries = 64, age = 0 }
+function run(packet)
+  if packet.state == NEW then t:add(1):add("n", 1) end
+  if packet.state == ESTABLISHED then t:add(2):add("n", 1) end
+  if packet.state == RELATED then t:add(3):add("n", 1) end
+  if packet.state == UNTRACKED then t:add(0):add("n", 1) end
+  return ACCEPT
+end
+"""
+
+
+def test_connection_tracking() -> None:
+    """The state of a packet, where rules ask for tracking, and where none does."""
+    subprocess.run(["modprobe", "-a", "nf_conntrack", "nft_ct"], check=True)
+    result = in_own_namespace(
+        LUA
+        + f"""
+result["load"] = lua("early", {TRACKED!r}, "--at", "ip input -300"), lua("value", {VALUE!r})
+def states():
+    now = [max(0, value(k)) for k in range(4)]
+    new, before[:] = [a - b for a, b in zip(now, before)], now
+    return new
+def exchange():
+    "A datagram, its answer, and one to a port that is closed, which causes an error."
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as a:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as b:
+            for s in (a, b):
+                s.bind(("127.0.0.1", 0))
+                s.settimeout(5)
+            a.sendto(b"x", b.getsockname())
+            b.sendto(b"y", b.recvfrom(9)[1])
+            a.recv(9)
+            at = b.getsockname()
+        a.connect(at)
+        a.send(b"z")
+        try:
+            a.recv(9)
+        except ConnectionRefusedError:
+            pass
+before = [0] * 4
+exchange()
+result["off"] = states()
+rules = ("add table inet t", "add chain inet t c {{ type filter hook input priority 0; }}",
+         "add rule inet t c ct state new")
+for rule in rules:
+    subprocess.run(["nft", rule], check=True)
+exchange()
+result["on"] = states()
+for rule in ("add chain inet t raw {{ type filter hook output priority -300; }}",
+             "add rule inet t raw notrack"):
+    subprocess.run(["nft", rule], check=True)
+exchange()
+result["notrack"] = states()
+"""
+    )
+    # A datagram, its answer, one to the closed port, and the error.
+    assert result == {
+        "load": ["", ""],
+        "off": [4, 0, 0, 0],
+        "on": [0, 1, 2, 1],
+        "notrack": [4, 0, 0, 0],
+    }
 
 
 def test_a_users_share_includes_them() -> None:

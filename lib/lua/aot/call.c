@@ -28,7 +28,7 @@ static const struct field {
 	PACKET("len", len), PACKET("have", have), PACKET("mark", mark), PACKET("indev", in),
 	PACKET("outdev", out), PACKET("protocol", protocol), PACKET("family", family),
 	PACKET("hook", hook), PACKET("transport", transport), PACKET("l4", l4),
-	PACKET("ms", now), { 0 },
+	PACKET("ms", now), PACKET("state", state), { 0 },
 }, cpus_fields[] = {
 	CPUS(cpu), CPUS(frequency), CPUS(load), CPUS(min), CPUS(max), { 0 },
 };

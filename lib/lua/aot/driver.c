@@ -30,7 +30,8 @@ static const struct subsystem subsystems[] = {
 
 /* Additions to Lua's library, on the script's first line, so that line numbers do not change. */
 static const char prelude[] =
-	"DROP,ACCEPT,REJECT,QUEUE,DEFAULT=0,1,2,3,0 program={table=function(t) "
+	"DROP,ACCEPT,REJECT,QUEUE,DEFAULT=0,1,2,3,0 "
+	"UNTRACKED,NEW,ESTABLISHED,RELATED=0,1,2,3 program={table=function(t) "
 	"local n,a,k=t.entries or 1024,t.age or 0,t.keys or 1 "
 	"local p=8 while p<n do p=p*2 end "
 	"if p~=n or n>1048576 then error('entries: a power of 2 from 8 to 1048576',2) end "
