@@ -221,3 +221,32 @@ def test_addresses_as_parameters_are_checked_once() -> None:
     # A parameter that is tested may be something else.
     tested = mcode(text.replace("{0}", "at == 0 or n == 0"), True)
     assert mcode(text.replace("{0}", "at + n == 0"), True) + 100 < tested
+
+
+def test_unexpected_parameters_of_tail_calls() -> None:
+    """The interpreter takes over a function at its beginning, where tail calls begin it."""
+    text = """
+    local peek, buf = util.peek, util.buffer(64)
+    local function work(at, n, deep)
+      local v = peek(at, "u1")
+      if deep and deep > 0 then return work(at, n, deep - 1) end
+      return v + n
+    end
+    local function by(at, n, deep) return work(at, n, deep) end
+    local function vary(...) return work(...) end
+    local values = { buf, tostring(buf), "x", 0.5, {}, false, 2^52, -1 }
+    function run()
+      for i = 1, 9 do
+        local v = values[i]
+        for _, f in ipairs { work, by, vary } do
+          print(i, pcall(f, v, 1), pcall(f, v, 1, 5), pcall(f, v), pcall(f))
+          local co = coroutine.wrap(function() coroutine.yield() return pcall(f, v, "2", 3) end)
+          co()
+          print(co())
+          print(select("#", pcall(by, v, 1)), pcall(function() return by(v, 1, 2) end))
+        end
+      end
+    end
+    """
+    done = both(text)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 81, done.stderr
