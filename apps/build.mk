@@ -88,10 +88,10 @@ test-walks-guest: walks $(BUILD)/libsyscript.so module
 		$(WALK_TESTS) $(PYTEST_ARGS)
 
 # On file systems of every kind, and what they gain there.
-test-filesystems: walks $(BUILD)/libsyscript.so $(BUILD)/tests/vm/dircheck module
+test-filesystems: all walks $(BUILD)/tests/vm/dircheck $(BUILD)/tests/unit/test_lib_files module
 	$(Q)tools/deps filesystems
-	vm/guest -m -k $(KREL) --icount --memory 2G --timeout 600 -- \
-		tests/apps/filesystems.py $(FILE_SYSTEMS)
+	vm/guest -m -k $(KREL) --icount --memory 2G --timeout 1200 -- \
+		tests/apps/filesystems.py -o $(BUILD)/filesystems.json $(FILE_SYSTEMS)
 
 # The programs' own tests of the patched parts, without and with the patches.
 test-walks-suites: walks $(BUILD)/libsyscript.so

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,7 +60,7 @@ def image(at: Path, size: str, make: str, *options: str) -> Iterator[Path]:
 Mount = Callable[[Path], AbstractContextManager[Path]]
 
 
-def on_image(kind: str, size: str, make: str, *options: str) -> Mount:
+def on_image(kind: str, size: str, make: str, *options: str, mount_options: str = "loop") -> Mount:
     """As mkfs makes it, in a file."""
 
     @contextmanager
@@ -68,7 +68,7 @@ def on_image(kind: str, size: str, make: str, *options: str) -> Mount:
         load("loop", "ext4" if kind == "ext2" else kind)
         with (
             image(at, size, make, *options) as device,
-            mounted(kind, at, device, "loop") as path,
+            mounted(kind, at, device, mount_options) as path,
         ):
             path.chmod(0o777)
             yield path
@@ -109,6 +109,48 @@ def overlay(at: Path, fill: Callable[[Path], object] = lambda lower: None) -> It
             yield path
 
 
+# To the end of an entry of a server's caches.
+NEVER = 2**31 - 1
+# Of <linux/nfsd/export.h>: ports of any number, no waiting for disks, no checks of subtrees, by
+# number.
+EXPORTED = 0x2 | 0x10 | 0x400 | 0x2000
+
+
+def server_writes(name: str, text: str) -> None:
+    Path("/proc", name).write_text(f"{text}\n")
+
+
+@contextmanager
+def nfs(at: Path) -> Iterator[Path]:
+    """NFS 4.2 of a tmpfs, by the kernel's server.
+
+    Nothing answers its questions about clients and what they may mount: it is told before.
+    """
+    load("nfsd", "nfsv4")
+    run("ip", "link", "set", "lo", "up")
+    with ExitStack() as stack:
+        exported = stack.enter_context(tmpfs(at.with_suffix(".exported")))
+        if not Path("/proc/fs/nfsd/threads").exists():
+            stack.enter_context(mounted("nfsd", Path("/proc/fs/nfsd")))
+        for name, text in {
+            "fs/nfsd/versions": "-2 -3 +4",
+            "fs/nfsd/nfsv4leasetime": "10",
+            "fs/nfsd/nfsv4gracetime": "10",
+            "fs/nfsd/threads": "2",
+            "net/rpc/auth.unix.ip/channel": f"nfsd 127.0.0.1 {NEVER} guest",
+            "net/rpc/nfsd.export/channel": f"guest {exported} {NEVER} {EXPORTED} 65534 65534 0",
+            "net/rpc/nfsd.fh/channel": f"guest 1 \\x00000000 {NEVER} {exported}",
+        }.items():
+            server_writes(name, text)
+        stack.callback(server_writes, "fs/nfsd/threads", "0")
+        # Attributes do not age: the guest's clock leaps over waits.
+        options = "addr=127.0.0.1,clientaddr=127.0.0.1,vers=4.2,sec=sys,actimeo=3600"
+        at.mkdir()
+        run("mount", "-i", "-t", "nfs4", "-o", options, "127.0.0.1:/", at)
+        stack.callback(run, "umount", at)
+        yield at
+
+
 @contextmanager
 def beside(at: Path) -> Iterator[Path]:
     """In the repository, which the guest has from its host by 9p."""
@@ -125,6 +167,8 @@ MADE: dict[str, Mount] = {
     "xfs": on_image("xfs", "320M", "mkfs.xfs", "-q"),
     "btrfs": on_image("btrfs", "256M", "mkfs.btrfs", "-q"),
     "f2fs": on_image("f2fs", "128M", "mkfs.f2fs", "-q"),
+    # It has no owners and modes: all may write everything.
+    "vfat": on_image("vfat", "64M", "mkfs.vfat", mount_options="loop,umask=0"),
     "overlay": overlay,
     "fuse-ext4": by_process(
         "64M",
@@ -135,6 +179,7 @@ MADE: dict[str, Mount] = {
         "allow_other,default_permissions",
     ),
     "fuse-ntfs": by_process("64M", "mkfs.ntfs", ["-qfF"], "ntfs-3g", "-o", "permissions"),
+    "nfs": nfs,
     "9p": beside,
 }
 
@@ -167,6 +212,15 @@ OWN: dict[str, tuple[str, str]] = {
     "tracefs": ("/sys/kernel/tracing", "tracefs"),
     "securityfs": ("/sys/kernel/security", "securityfs"),
     "9p-root": ("/usr/share/zoneinfo", ""),
+}
+
+
+# Why the others are not here.  Modules that this kernel has after all are an error.
+MISSING: dict[str, tuple[str, str]] = {
+    "ntfs3": ("ntfs3", "Debian's 6.1 is built without it"),
+    "bcachefs": ("bcachefs", "Linux 6.1 does not have it"),
+    "cifs": ("", "the guest's clock leaps over waits: the server is taken for dead (EHOSTDOWN)"),
+    "virtiofs": ("", "vm/guest has no memory that a server on the host could share"),
 }
 
 

@@ -3,16 +3,22 @@
 """du, find, ls, chmod and rsync that read ahead, on many file systems.
 
 In a guest, as root: on each one a tree with all that is odd, which each command has to show
-byte for byte as the plain program does; the same by syscript_readdirplus() and fstatat(2); and
-a tree of many files, on which both programs are measured: instructions, where the guest counts
-them (--icount).  Those of a server in the guest count, those of the host's for 9p do not.
+byte for byte as the plain program does; the same by syscript_readdirplus() and fstatat(2);
+batches of paths, many of which are errors, against the plain calls; and a tree of many files,
+on which both programs are measured: instructions, where the guest counts them (--icount).
+Those of a server in the guest count, those of the host's for 9p do not.
 
-usage: filesystems.py [NAME...]     those of tests/file_systems.py; without, all
+usage: filesystems.py [-o FILE] [NAME...]
+
+NAME: of tests/file_systems.py; without, all.  FILE: JSON; rows of other file systems stay.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
+import platform
 import resource
 import socket
 import stat
@@ -27,15 +33,29 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "apps")]
 
 import file_systems  # noqa: E402
-from file_systems import MADE, OWN, READ_ONLY, ROOT  # noqa: E402
+from file_systems import MADE, MISSING, OWN, READ_ONLY, ROOT  # noqa: E402
 from walks import AHEAD, WALKS, run  # noqa: E402
 
+BATCHES = ROOT / "build" / "tests" / "unit" / "test_lib_files"
 DIRCHECK = ROOT / "build" / "tests" / "vm" / "dircheck"
 USER = 1000
 # The library is loaded for directories that are large enough.
 DIRECTORIES, FILES = 2, 1000
 # What others change meanwhile is the same at last.
 TRIES = 6
+# Why a file system gains little, or loses.
+BY_PATH = "each name is looked up by its path, as the file system asks"
+SERVER = "a server is asked for each file"
+WHY = {
+    "ext2-typeless": "entries have no types: du, find and chmod do not know which are files",
+    "vfat": BY_PATH,
+    "fuse-ext4": SERVER,
+    "fuse-ntfs": SERVER,
+    "nfs": SERVER,
+    "9p": SERVER,
+    "9p-root": SERVER,
+    "proc": BY_PATH,
+}
 PRINTF = "%p %s %b %m %n %i %U %G %T@ %C@ %y %l\\n"
 
 READING = [
@@ -105,9 +125,9 @@ def make_odd(top: Path) -> None:
     large = top / "large"
     large.mkdir()
     for n in range(700):
-        (large / f"{n:04} {'x' * (n % 90)}").touch()
+        (large / f"{n:04}-{'x' * (n % 90)}").touch()
     for n in range(0, 700, 3):
-        (large / f"{n:04} {'x' * (n % 90)}").unlink()
+        (large / f"{n:04}-{'x' * (n % 90)}").unlink()
     (large / "sub").mkdir()
     (large / "sub" / "file").write_bytes(b"x" * 5000)
 
@@ -138,8 +158,7 @@ def make_kinds(at: Path) -> None:
             os.mknod(at / name, kind | 0o640, os.makedev(*device))
     with where_possible(), socket.socket(socket.AF_UNIX) as sock, chdir(at):
         sock.bind("socket")
-    with where_possible(), (at / "sparse").open("wb") as sparse:
-        sparse.truncate(3 << 30)
+    make_sparse(at / "sparse")
     for mode in (0, 0o111, 0o444, 0o4755, 0o2755, 0o7777):
         with where_possible():
             (at / f"mode {mode:o}").write_text("x")
@@ -163,6 +182,15 @@ def make_kinds(at: Path) -> None:
             (at / name).mkdir()
             (at / name / "inside").write_text("x")
             (at / name).chmod(mode)
+
+
+def make_sparse(path: Path) -> None:
+    """Not where it would fill the file system."""
+    path.touch()
+    try:
+        os.truncate(path, 3 << 30)
+    except OSError:
+        path.unlink()
 
 
 def make_many(top: Path) -> None:
@@ -257,6 +285,16 @@ def check_batches(name: str, top: Path, changes: bool) -> None:
             fault(f"{name}: {path}: {done.stderr.strip()[-300:]}")
 
 
+def check_paths(name: str, top: Path) -> None:
+    """Batches' results and errors, which the program compares with those of plain calls."""
+    if name == "vfat":  # has no links and modes
+        return
+    environment = {**os.environ, "SYSCRIPT_BACKEND": "kernel"}
+    done = subprocess.run([BATCHES, top], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        fault(f"{name}: batches of paths: {done.stderr.strip()[-300:]}")
+
+
 def check(name: str, top: Path, writable: bool) -> None:
     for command in READING:
         compare(name, command, top, 0)
@@ -264,26 +302,29 @@ def check(name: str, top: Path, writable: bool) -> None:
         compare(name, command, top, USER)
     if writable:
         compare_changes(name, top)
+        check_paths(name, top)
     check_batches(name, top, changes=name in OWN)
 
 
 # -- What they cost ----------------------------------------------------------------------------
 
 
-def others_time() -> float:
-    """In s: of all but this process, threads of the kernel too, which serve files."""
-    total = 0
-    for path in Path("/proc").glob("[0-9]*/task/[0-9]*/schedstat"):
-        if path.parts[2] != str(os.getpid()):
-            with suppress(OSError):
-                total += int(path.read_text().split()[0])
-    return total / 1e9
+def used(who: int) -> float:
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def all_time() -> float:
+    """In s: of all tasks, those that have ended and threads of the kernel among them."""
+    lines = Path("/proc/schedstat").read_text().splitlines()
+    return sum(int(line.split()[7]) for line in lines if line.startswith("cpu")) / 1e9
 
 
 def cpu_time(served: bool) -> float:
-    """In s: of processes that have ended, and of those that serve them."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime + (others_time() if served else 0)
+    """In s: of commands that have ended, and of what serves their files."""
+    if served:
+        return all_time() - used(resource.RUSAGE_SELF)
+    return used(resource.RUSAGE_CHILDREN)
 
 
 def cost(way: str, command: list[str], top: Path, served: bool) -> float:
@@ -302,16 +343,21 @@ def cost(way: str, command: list[str], top: Path, served: bool) -> float:
     return took
 
 
+rows: dict[str, dict[str, tuple[float, float]]] = {}
+
+
 def measure(name: str, top: Path, commands: dict[str, list[str]], files: int) -> None:
-    served = name.startswith("fuse")
-    row = [f"{name:14}"]
-    for command in MEASURED:
-        if command not in commands:
-            row.append(f"{'':14}")
-            continue
-        plain, ahead = (cost(way, commands[command], top, served) for way in ("plain", "ahead"))
-        row.append(f"{plain / files:8.2f} {ahead / plain:5.2f}")
-    print("  ".join(row), flush=True)
+    served = name.startswith(("fuse", "nfs"))
+    row = rows[name] = {}
+    for command, words in commands.items():
+        plain, ahead = (cost(way, words, top, served) for way in ("plain", "ahead"))
+        row[command] = plain / files, ahead / plain
+    print(*columns(name, row), WHY.get(name, ""), sep="  ", flush=True)
+
+
+def columns(name: str, row: dict[str, tuple[float, float]]) -> list[str]:
+    shown = (f"{row[c][0]:8.2f} {row[c][1]:5.2f}" if c in row else f"{'':14}" for c in MEASURED)
+    return [f"{name:14}", *shown]
 
 
 def measure_made(name: str, top: Path, writable: bool) -> None:
@@ -350,8 +396,9 @@ def do_overlay(name: str, place: Path) -> None:
 def do_read_only(name: str, place: Path) -> None:
     with file_systems.tmpfs(place.with_suffix(".tree")) as tree:
         make(tree)
-        if name == "erofs":  # mkfs.erofs 1.5 cannot open it
+        if name == "erofs":  # mkfs.erofs 1.5 cannot open the one, and writes the other's holes
             (tree / "odd" / "names" / ("x" * 255)).unlink()
+            (tree / "odd" / "kinds" / "sparse").unlink()
         with READ_ONLY[name](place, tree) as top:
             check(name, top / "odd", writable=False)
             measure_made(name, top, writable=False)
@@ -371,8 +418,30 @@ def how(name: str) -> Callable[[str, Path], None]:
     return do_read_only if name in READ_ONLY else do_own
 
 
-def main(argv: list[str]) -> int:
-    names = argv or [*MADE, *READ_ONLY, *OWN]
+def is_there(module: str) -> bool:
+    return subprocess.run(["modprobe", "-n", module], capture_output=True).returncode == 0
+
+
+def check_missing() -> None:
+    """The file systems that are not here, and why: as long as that is so."""
+    for name, (module, reason) in MISSING.items():
+        print(f"{name:14}  not here: {reason}")
+        if module and is_there(module):
+            fault(f"{name}: the kernel has it")
+
+
+def write_result(path: Path) -> None:
+    known = json.loads(path.read_text())["rows"] if path.exists() else {}
+    release = platform.release()
+    path.write_text(json.dumps({"kernel": release, "rows": known | rows, "why": WHY}, indent=1))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("-o", dest="output", type=Path)
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    names = args.names or [*MADE, *READ_ONLY, *OWN]
     print("of each file by the plain program, and the patched one's part of that")
     print("  ".join([f"{'':14}", *(f"{command:>14}" for command in MEASURED)]))
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
@@ -382,9 +451,12 @@ def main(argv: list[str]) -> int:
                 how(name)(name, Path(directory, f"{number}"))
             except (OSError, subprocess.SubprocessError) as error:
                 fault(f"{name}: {error}")
+    check_missing()
     print(f"{len(names)} file systems, {len(faults)} differences")
+    if args.output:
+        write_result(args.output)
     return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -526,9 +526,10 @@ static void test_addresses(void)
 	files->path = (intptr_t)buf;
 	CHECK_EQ(syscript_stat_many(AT_FDCWD, files, 1, ALL, 0), 0);
 	CHECK_EQ(files->result, -ENAMETOOLONG);
+	/* A name that is too long for most file systems, and unknown to others. */
 	files->path = (intptr_t)buf + 5000 - 256;
 	CHECK_EQ(syscript_stat_many(AT_FDCWD, files, 1, ALL, 0), 0);
-	CHECK_EQ(files->result, -ENAMETOOLONG);
+	CHECK(access(buf + 5000 - 256, F_OK) && files->result == -errno);
 	files->path = (intptr_t)"file";
 	CHECK_EQ(syscript_stat_many(-7, files, 1, ALL, 0), 0);
 	CHECK_EQ(files->result, -EBADF);
@@ -697,10 +698,12 @@ int main(int argc, char **argv)
 	test_copy();
 	test_send();
 	test_addresses();
-	test_threads();
-	test_closed_meanwhile();
-	test_fork();
-	test_closed();
+	if (argc == 1) {	/* the same on all file systems */
+		test_threads();
+		test_closed_meanwhile();
+		test_fork();
+		test_closed();
+	}
 	snprintf(command, sizeof(command), "chmod 700 %s/locked; rm -rf %s", top, top);
 	return system(command) != 0;
 }
