@@ -181,7 +181,9 @@ static ssize_t copy_records(struct prog_ring *ring, char __user *to, size_t len)
 	size_t size = ring->words * sizeof(u64), done = 0;
 	u64 record[WORDS_MAX];
 
-	while (len - done >= size && !fatal_signal_pending(current) && take_record(ring, record)) {
+	/* The first one is taken even from a task that is to end: the caller waits for it. */
+	while (len - done >= size && !(done && fatal_signal_pending(current)) &&
+	       take_record(ring, record)) {
 		/* The minimum is @size, for a compiler that does not know it. */
 		if (copy_to_user(to + done, record, min(size, sizeof(record))))
 			return done ?: -EFAULT;
@@ -214,6 +216,8 @@ static __poll_t ring_file_poll(struct file *file, struct poll_table_struct *wait
 	struct prog_ring *ring = file->private_data;
 
 	poll_wait(file, &ring->wait, wait);
+	/* Before the look at the ring; prog_ring_write() has the other barrier. */
+	smp_mb();
 	return (has_records(ring) ? EPOLLIN | EPOLLRDNORM : 0) |
 	       (has_ended(ring) ? EPOLLHUP : 0);
 }

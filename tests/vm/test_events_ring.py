@@ -166,6 +166,35 @@ result["hangup"] = [event for _, event in epoll.poll(10)], records(one), records
     }
 
 
+def test_killed_when_a_record_arrives() -> None:
+    """A reader that is killed before it gets a CPU to take the record ends."""
+    result = in_own_namespace(
+        LUA
+        + READ
+        + f"""
+lua("put", {PUT!r})
+fd, _ = opened()
+os.set_blocking(fd, True)
+os.sched_setaffinity(0, {{0}})
+result["ends"] = []
+for n in range(10):
+    waiting = os.fork()
+    if not waiting:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        while True:
+            os.read(fd, 32)
+    time.sleep(0.1)
+    put(n)
+    os.kill(waiting, 9)
+    until = time.monotonic() + 10
+    while not (done := os.waitpid(waiting, os.WNOHANG))[0] and time.monotonic() < until:
+        time.sleep(0.01)
+    result["ends"].append(done[1])
+"""
+    )
+    assert result["ends"] == [9] * 10
+
+
 FLOOD = """
 local e = program.events{ "port", "hook", name = "ring", records = 65536 }
 function run(packet)
