@@ -56,9 +56,9 @@
  *             packets with 255, which could evade it otherwise
  * @l4:        offset of the transport header from the network header; may be beyond @have
  * @state:     what connection tracking says of the packet: SYSCRIPT_NEW, SYSCRIPT_ESTABLISHED,
- *             SYSCRIPT_RELATED; or SYSCRIPT_UNTRACKED, also where it is not tracked yet (tracking
- *             has priority -200) or the namespace tracks nothing, which needs a rule of nftables
- *             that asks for it
+ *             SYSCRIPT_RELATED; or SYSCRIPT_UNTRACKED, also where it belongs to no valid flow, is
+ *             not tracked yet (tracking has priority -200) or the namespace tracks nothing, which
+ *             needs a rule of nftables that asks for it
  * @now:       ns since an unspecified time; as precise as the kernel's tick
  * @data:      the packet, from the network header on
  *

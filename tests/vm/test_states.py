@@ -329,6 +329,10 @@ for rule in rules:
     subprocess.run(["nft", rule], check=True)
 exchange()
 result["on"] = states()
+with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP) as s:
+    # Begins, ends and resets a connection.
+    s.sendto(bytes([9, 9, 9, 9, *[0] * 8, 0x50, 7, *[0] * 6]), ("127.0.0.1", 0))
+result["invalid"] = states()
 for rule in ("add chain inet t raw {{ type filter hook output priority -300; }}",
              "add rule inet t raw notrack"):
     subprocess.run(["nft", rule], check=True)
@@ -341,6 +345,7 @@ result["notrack"] = states()
         "load": ["", ""],
         "off": [4, 0, 0, 0],
         "on": [0, 1, 2, 1],
+        "invalid": [1, 0, 0, 0],
         "notrack": [4, 0, 0, 0],
     }
 
