@@ -195,6 +195,42 @@ for n in range(10):
     assert result["ends"] == [9] * 10
 
 
+def test_outlives_its_namespace() -> None:
+    """A descriptor works in another namespace, cannot be opened again, and sees the end."""
+    result = in_own_namespace(
+        LUA
+        + READ
+        + f"""
+ours, theirs = socket.socketpair()
+child = os.fork()
+if not child:
+    ctypes.CDLL(None).unshare(0x40000000)  # CLONE_NEWNET
+    lua("put", {PUT!r})
+    put(1)
+    socket.send_fds(theirs, [b"x"], [opened()[0]])
+    theirs.recv(1)
+    os._exit(0)
+(fd,) = socket.recv_fds(ours, 1, 1)[1]
+result["here"] = opened()[0]
+result["read"] = records(fd)
+try:
+    os.open(f"/proc/self/fd/{{fd}}", os.O_RDONLY)
+except OSError as error:
+    result["reopened"] = error.errno
+os.set_blocking(fd, True)
+threading.Timer(0.3, ours.send, (b"x",)).start()
+result["end"] = records(fd), polled(fd), noted(fd)
+os.waitpid(child, 0)
+"""
+    )
+    assert result == {
+        "here": -errno.ENOENT,
+        "read": [[0, 1, 0]],
+        "reopened": errno.EACCES,
+        "end": [[], [16], {"records": 1, "dropped": 0, "unread": 0}],
+    }
+
+
 FLOOD = """
 local e = program.events{ "port", "hook", name = "ring", records = 65536 }
 function run(packet)
