@@ -123,7 +123,7 @@ static bool
 ahead_knows (struct stat *st)
 {
   if (!ahead.entry || ahead.entry->error
-      || (ahead.entry->stat.mask & AHEAD_MASK) != AHEAD_MASK)
+      || (ahead.entry->stat.mask & AHEAD_NEEDED) != AHEAD_NEEDED)
     return false;
   ahead_to_stat (st, &ahead.entry->stat);
   return true;

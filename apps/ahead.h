@@ -45,8 +45,9 @@ enum { AHEAD_COST = 800000, AHEAD_SAVED = 900, AHEAD_KNOWN = AHEAD_COST / AHEAD_
 #  define AHEAD_LIBDIR "/usr/local/lib"
 # endif
 
-/* The kernel's STATX_BASIC_STATS. */
-enum { AHEAD_MASK = 0x7ff };
+/* The kernel's STATX_BASIC_STATS, and those of them that a file system must know. Where it keeps
+   no access times (erofs), STATX_ATIME is missing, and the time is the one that stat() gives.  */
+enum { AHEAD_MASK = 0x7ff, AHEAD_NEEDED = AHEAD_MASK & ~0x20 };
 
 /* SYSCRIPT_AHEAD=always in the environment, for tests: also with few files, and if scripts run in
    the process.  */

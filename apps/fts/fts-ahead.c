@@ -279,12 +279,15 @@ gather (FTS *sp, FTSENT *p)
   return n;
 }
 
-/* Takes FOUND as P's attributes, if that is allowed: see above.  */
+/* Takes FOUND as P's attributes, if that is allowed: see above. If the file system does not know
+   all attributes, it will not know those of the next files either.  */
 static void
 keep (FTS *sp, FTSENT *p, struct syscript_stat const *found)
 {
   struct stat *st = p->fts_statp;
-  if ((found->mask & AHEAD_MASK) != AHEAD_MASK || S_ISDIR (found->mode))
+  if ((found->mask & AHEAD_NEEDED) != AHEAD_NEEDED)
+    CLR (FTS_AHEAD);
+  if (!ISSET (FTS_AHEAD) || S_ISDIR (found->mode))
     return;
   if (found->nlink != 1)
     {

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from compounds import BUILD
 
-# Counts its calls and fails from the nth on; runs AFTER when a directory has been read.
+# Counts its calls and fails from the nth on; runs AFTER when a directory has been read. The
+# attributes UNKNOWN (STATX_*) are nonsense, and say so.
 UNRELIABLE = """
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/stat.h>
+#include <linux/syscript_files.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -30,20 +33,33 @@ static int fails(void)
 {
 	return calls++ >= atoi(getenv("GOOD_CALLS"));
 }
+static void forget(struct syscript_stat *stat)
+{
+	unsigned unknown = getenv("UNKNOWN") ? strtoul(getenv("UNKNOWN"), NULL, 0) : 0;
+	stat->mask &= ~unknown;
+	if (unknown & STATX_SIZE)
+		stat->size = stat->blocks = 4711;
+}
 int syscript_probe(int backend) { return 0; }
 ssize_t syscript_readdirplus(int fd, void *buf, size_t size, unsigned mask, unsigned flags,
 int *end)
 {
 	ssize_t (*call)(int, void *, size_t, unsigned, unsigned, int *) = real("syscript_readdirplus");
 	ssize_t n = fails() ? -ETIME : call(fd, buf, size, mask, flags, end);
+	for (ssize_t at = 0; at < n; at += ((struct syscript_dirent *)(buf + at))->reclen)
+		forget(&((struct syscript_dirent *)(buf + at))->stat);
 	if (n > 0 && getenv("AFTER") && system(getenv("AFTER")))
 		abort();
 	return n;
 }
-int syscript_stat_many(int fd, void *files, size_t n, unsigned mask, int flags)
+int syscript_stat_many(int fd, struct syscript_file *files, size_t n, unsigned mask, int flags)
 {
 	int (*call)(int, void *, size_t, unsigned, int) = real("syscript_stat_many");
-	return fails() ? -ETIME : call(fd, files, n, mask, flags);
+	int error = fails() ? -ETIME : call(fd, files, n, mask, flags);
+	for (size_t i = 0; !error && i < n; i++)
+		if (files[i].result == 0)
+			forget((void *)files[i].data);
+	return error;
 }
 __attribute__((destructor)) static void tell(void)
 {
@@ -153,7 +169,8 @@ def make_library(place: Path, source: str, *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def unreliable(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_library(tmp_path_factory.mktemp("unreliable"), UNRELIABLE)
+    place = tmp_path_factory.mktemp("unreliable")
+    return make_library(place, UNRELIABLE, f"-I{BUILD / 'include'}")
 
 
 @pytest.fixture(params=[300, 1024, 4095])

@@ -19,6 +19,8 @@ from walks import AHEAD, WALKS, run
 
 FIND = ("find", ".", "-newer", "file3", "-printf", "%p %s %m %n %i %T@ %y\\n")
 LS = ("ls", "-lR", ".")
+# Attributes of statx(2).
+STATX_MODE, STATX_ATIME, STATX_SIZE = 0x2, 0x20, 0x200
 COMMANDS = [
     ("du", "-a", "."),
     ("du", "-s", ".", "many"),
@@ -124,6 +126,27 @@ def test_library_that_fails(
     # The good library was called a few times for 2,000 files.
     calls = int((tree.parent / "count").read_text())
     assert 0 < calls <= min(good_calls + 1, 100)
+
+
+@pytest.mark.parametrize("unknown", [STATX_ATIME, STATX_SIZE, STATX_MODE], ids=hex)
+@pytest.mark.parametrize("command", [COMMANDS[0], FIND, LS], ids=lambda command: command[0])
+def test_attributes_that_a_file_system_does_not_know(
+    tree: Path, unreliable: Path, unknown: int, command: tuple[str, ...]
+) -> None:
+    """Access times may be missing; otherwise du and find read no further directory ahead."""
+    env = {
+        **AHEAD,
+        "LD_LIBRARY_PATH": str(unreliable),
+        "REAL": str(BUILD / "libsyscript.so.0"),
+        "GOOD_CALLS": "100000",
+        "COUNT": str(tree.parent / "count"),
+    }
+    plain = run("plain", *command, cwd=tree)
+    assert run("ahead", *command, cwd=tree, **env) == plain
+    usual = int((tree.parent / "count").read_text())
+    assert run("ahead", *command, cwd=tree, **env, UNKNOWN=str(unknown)) == plain
+    calls = int((tree.parent / "count").read_text())
+    assert calls == (usual if unknown == STATX_ATIME or command == LS else 1)
 
 
 def test_few_files_load_nothing(tree: Path, unreliable: Path) -> None:
