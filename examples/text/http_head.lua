@@ -12,10 +12,23 @@ local EAGAIN = -errno.EAGAIN
 local MSG_DONTWAIT, MSG_NOSIGNAL = const.MSG_DONTWAIT, const.MSG_NOSIGNAL
 local epoll_pwait, recvfrom = syscall.epoll_pwait, syscall.recvfrom
 local sendto, close = syscall.sendto, syscall.close
-local peek, str_in, match, sub, lower = util.peek, util.str_in, string.match, string.sub, string.lower
+local find, peek, poke = util.find, util.peek, util.poke
+local str_in, str_out, match, lower = util.str_in, util.str_out, string.match, string.lower
 
-local EVENTS, EVENT, SIZE = 64, 12, 8192
-local events, buf = util.buffer(EVENTS * EVENT), util.buffer(SIZE)
+local EVENTS, EVENT, SIZE, HEAD_MOST = 64, 12, 16000, 8192
+local BLANK, TAB, ZERO, NINE = (" \t09"):byte(1, 4)
+
+-- What was left of a head, what is received after it, and a zero, with which no CRLF begins.
+local events, buf = util.buffer(EVENTS * EVENT), util.buffer(SIZE + 2)
+
+-- Four bytes, or two, as peek() gives them.
+local function number(text, kind)
+  str_out(text, buf)
+  return peek(buf, kind)
+end
+
+local GET, HTTP, SLASH_1 = number("GET ", "u4"), number(" HTT", "u4"), number("P/1.", "u4")
+local CRLF = number("\r\n", "u2")
 
 local function response(status, body)
   return ("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s"):format(status, #body, body)
@@ -32,62 +45,108 @@ local not_allowed = response("405 Method Not Allowed", "GET only\n")
 -- Partly received heads, by descriptor.
 local parts = {}
 
--- The headers from a position in the text on: whether there is a Host, whether the connection
--- persists, the body's length, and where it begins; nil if the head is malformed.
-local function headers(text, at)
-  local host, keep, length = false, true, 0
-  while true do
-    local colon, value, stop, after = match(text, "^[%w%-]+():[ \t]*()[^\r\n]*()\r\n()", at)
-    if not colon then break end
-    local len = colon - at
-    if len == 4 then
-      host = host or lower(sub(text, at, colon - 1)) == "host"
-    elseif len == 10 and lower(sub(text, at, colon - 1)) == "connection" then
-      keep = stop - value ~= #"close" or lower(sub(text, value, stop - 1)) ~= "close"
-    elseif len == 14 and lower(sub(text, at, colon - 1)) == "content-length" then
-      length = tonumber(match(text, "^%d+", value))
-    end
-    at = after
+-- Headers that matter, by name, and false for others that are usual.
+local kinds = {}
+for name in ([[Accept Accept-Encoding Accept-Language Authorization Cache-Control Content-Type Cookie
+    If-Modified-Since If-None-Match Origin Pragma Range Referer User-Agent]]):gmatch("%S+") do
+  kinds[name], kinds[lower(name)] = false, false
+end
+for _, name in ipairs { "Connection", "Content-Length", "Host" } do
+  kinds[name], kinds[lower(name)] = lower(name), lower(name)
+end
+
+-- The request line at an address: its path, whether it is a GET, the minor version's digit, and
+-- where the headers begin; nil if it is malformed or not whole.
+local function request_line(at, stop)
+  local get, path = stop - at > 4 and peek(at, "u4") == GET, at + 4
+  if not get then
+    local len = find(at, stop - at, " ")
+    if not len or not match(str_in(at, len), "^%u+$") then return nil end
+    path = at + len + 1
   end
-  if sub(text, at, at + 1) ~= "\r\n" or not length then return nil end
+  local space = find(path, stop - path, " ")
+  if not space then return nil end
+  local version, len = path + space, find(path, space, "?") or space
+  if len == 0 or stop - version < 11 or peek(version, "u4") ~= HTTP or
+     peek(version + 4, "u4") ~= SLASH_1 or peek(version + 9, "u2") ~= CRLF then return nil end
+  local minor = peek(version + 8, "u1")
+  if minor < ZERO or minor > NINE then return nil end
+  return str_in(path, len), get, minor, version + 11
+end
+
+-- The headers at an address: whether there is a Host, whether the connection persists, the body's
+-- length, and where it begins; nil if they are malformed or not whole.
+local function headers(at, stop)
+  local host, keep, length = false, true, 0
+  while peek(at, "u2") ~= CRLF do
+    local colon = find(at, stop - at, ":")
+    if not colon then return nil end
+    local name, value = str_in(at, colon), at + colon + 1
+    local kind = kinds[name]
+    if kind == nil then
+      if not match(name, "^[%w%-]+$") then return nil end
+      kind = kinds[lower(name)]
+    end
+    local len = find(value, stop - value, "\r\n")
+    if not len or peek(value + len, "u2") ~= CRLF then return nil end
+    at = value + len
+    if kind == "host" then
+      host = true
+    elseif kind then
+      while value < at and (peek(value, "u1") == BLANK or peek(value, "u1") == TAB) do
+        value = value + 1
+      end
+      if kind == "connection" then
+        keep = at - value ~= #"close" or lower(str_in(value, #"close")) ~= "close"
+      else
+        length = tonumber(match(str_in(value, at - value), "^%d+"))
+      end
+    end
+    at = at + 2
+  end
+  if not length then return nil end
   return host, keep, length, at + 2
 end
 
--- Answers the requests in the text; returns the rest of it, or nil to close the connection.
-local function answer(fd, text)
+-- Answers the requests from an address to another; returns where the rest begins, or nil to close
+-- the connection, and the number of replies.
+local function answer(fd, at, stop)
   local replies = 0
-  while text:find("\r\n\r\n", 1, true) do
-    local method, path, version, at = match(text, "^(%u+) ([^ ?]+)[^ ]* HTTP/1%.(%d)\r\n()")
+  while at < stop do
+    local path, get, minor, first = request_line(at, stop)
     local host, keep, length, body
-    if method then host, keep, length, body = headers(text, at) end
+    if path then host, keep, length, body = headers(first, stop) end
     local reply = bad_request
-    if host or (body and version == "0") then
-      reply = method == "GET" and (pages[path] or not_found) or not_allowed
-      keep = keep and version ~= "0"
-    else
+    if host or (body and minor == ZERO) then
+      reply = get and (pages[path] or not_found) or not_allowed
+      keep = keep and minor ~= ZERO
+    elseif body or str_in(at, stop - at):find("\r\n\r\n", 1, true) then
       keep = false
+    else
+      break                      -- more of the head is to come
     end
     local sent = sendto(fd, reply, #reply, MSG_DONTWAIT + MSG_NOSIGNAL)
     replies = replies + 1
-    if sent ~= #reply or not keep or length > #text - body + 1 then return nil, replies end
-    if #text < body + length then return "", replies end
-    text = sub(text, body + length)
+    if sent ~= #reply or not keep or length > stop - body then return nil, replies end
+    at = body + length
   end
-  return #text < SIZE and text or nil, replies
+  return stop - at < HEAD_MOST and at or nil, replies
 end
 
 local function serve(fd)
-  local n = recvfrom(fd, buf, SIZE, MSG_DONTWAIT)
+  local part = parts[fd]
+  local from = part and buf + str_out(part, buf) or buf
+  local n = recvfrom(fd, from, buf + SIZE - from, MSG_DONTWAIT)
   if n == EAGAIN then return 0 end
-  local rest, replies
+  local stop, rest, replies = from + n, nil, 0
   if n > 0 then
-    local text = str_in(buf, n)
-    if parts[fd] then text = parts[fd] .. text end
-    rest, replies = answer(fd, text)
+    poke(stop, "u1", 0)
+    rest, replies = answer(fd, buf, stop)
   end
   if not rest then close(fd) end
-  parts[fd] = rest ~= "" and rest or nil
-  return replies or 0
+  rest = rest and rest < stop and str_in(rest, stop - rest) or nil
+  if rest ~= part then parts[fd] = rest end
+  return replies
 end
 
 function run(epfd, max, ms)

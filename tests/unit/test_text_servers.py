@@ -162,6 +162,10 @@ HEAD = b"Host: www.example.org\r\nAccept: */*\r\n"
         (b"GET / HTTP/1.1\r\n\r\n", 400, b"bad request\n", False),
         (b"GET / HTTP/1.1\r\nHost x\r\n\r\n", 400, b"bad request\n", False),
         (b"nonsense\r\n\r\n", 400, b"bad request\n", False),
+        (b"GET ? HTTP/1.1\r\n" + HEAD + b"\r\n", 400, b"bad request\n", False),
+        (b"GET / HTTP/1.1\r\nHost: a\nb\r\n\r\n", 400, b"bad request\n", False),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"X y: z\r\n\r\n", 400, b"bad request\n", False),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"X-Y:\r\n\r\n", 200, b"syscript\n", True),
         (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length: 3\r\n\r\nabc", 405, b"GET only\n", True),
         (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length: 9\r\n\r\nabc", 405, b"GET only\n", False),
     ],
@@ -198,3 +202,21 @@ def test_http_head(request_: bytes, status: int, body: bytes, stays: bool, cut: 
             assert script(epoll.fileno(), 16, 1000) == 0
             with pytest.raises(OSError):
                 os.fstat(connection)
+
+
+@pytest.mark.parametrize("cut", range(1, 100, 3))
+def test_http_heads_in_a_row(cut: int) -> None:
+    text = b"GET / HTTP/1.1\r\n" + HEAD + b"contenT-length:\t0\r\n\r\n"
+    text += b"GET /health HTTP/1.1\r\n" + HEAD + b"\r\n"
+    client, connection = socket.socketpair()
+    with client, connection, server("http_head") as script, select.epoll() as epoll:
+        client.settimeout(10)
+        epoll.register(connection, select.EPOLLIN)
+        client.sendall(text[:cut])
+        served = script(epoll.fileno(), 16, 0)
+        client.sendall(text[cut:])
+        assert served + script(epoll.fileno(), 16, 0) == 2
+        bodies = [
+            part.split(b"\r\n\r\n")[1] for part in client.recv(4096).split(b"HTTP/1.1 200 OK")[1:]
+        ]
+        assert bodies == [b"syscript\n", b"ok\n"]
