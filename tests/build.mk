@@ -243,7 +243,7 @@ test-litmus:
 	tests/litmus/run.py
 
 # The guest has a Python of its own.
-ARM64_MATRIX := 6.1-arm64 6.12-arm64
+ARM64_MATRIX := 6.1-arm64 6.12-arm64 newest-arm64
 ARM64_KREL ?= 6.1-arm64
 ARM64_PYTEST = vm/guest -k $(ARM64_KREL) -m -- \
 	env PYTHONPATH=$$(echo $(BUILD)/venv/lib/python3*/site-packages) \
