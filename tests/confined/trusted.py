@@ -48,11 +48,12 @@ PARTS = {
         "core/*.[ch]",
         "core/kernel/*.[ch]",
         "core/arch/**/*.h",
-        "kernel/*.[chS]",
+        "kernel/[!p]*.[chS]",
         "kernel/arch/**/*.[chS]",
         "core/syscalls.def",
     ],
     "programs of subsystems": [
+        "kernel/prog_*.[ch]",
         *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "nf_attach", "process", "rewrite")),
         *(CONFINED + name for name in ("kernel/percpu_ctx.[ch]", "table.[ch]")),
     ],
