@@ -13,27 +13,11 @@ from pathlib import Path
 
 import pytest
 from compounds import BUILD
-from walks import AHEAD, WALKS, run
+from walks import AHEAD, WALKS, calls, failing, run
 
 sys.path.insert(0, str(BUILD.parent / "bench"))
 
 import ninja_build  # noqa: E402
-
-
-def failing(unreliable: Path, tmp_path: Path, good_calls: int) -> dict[str, str]:
-    """An environment with a library that counts its calls and fails after some."""
-    return {
-        **AHEAD,
-        "LD_LIBRARY_PATH": str(unreliable),
-        "REAL": str(BUILD / "libsyscript.so.0"),
-        "GOOD_CALLS": str(good_calls),
-        "COUNT": str(tmp_path / "count"),
-    }
-
-
-def calls(tmp_path: Path) -> int:
-    return int((tmp_path / "count").read_text())
-
 
 # -- rsync -------------------------------------------------------------------------------
 

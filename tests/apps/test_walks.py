@@ -15,7 +15,7 @@ from pathlib import Path
 import fuse_dirs
 import pytest
 from compounds import BUILD
-from walks import AHEAD, WALKS, run
+from walks import AHEAD, WALKS, calls, failing, run
 
 FIND = ("find", ".", "-newer", "file3", "-printf", "%p %s %m %n %i %T@ %y\\n")
 LS = ("ls", "-lR", ".")
@@ -115,17 +115,10 @@ def test_library_that_fails(
     tree: Path, unreliable: Path, good_calls: int, command: tuple[str, ...]
 ) -> None:
     """Failing in the middle of a directory, nothing is missed or found twice."""
-    env = {
-        **AHEAD,
-        "LD_LIBRARY_PATH": str(unreliable),
-        "REAL": str(BUILD / "libsyscript.so.0"),
-        "GOOD_CALLS": str(good_calls),
-        "COUNT": str(tree.parent / "count"),
-    }
+    env = failing(unreliable, tree.parent, good_calls)
     assert run("ahead", *command, cwd=tree, **env) == run("plain", *command, cwd=tree)
     # The good library was called a few times for 2,000 files.
-    calls = int((tree.parent / "count").read_text())
-    assert 0 < calls <= min(good_calls + 1, 100)
+    assert 0 < calls(tree.parent) <= min(good_calls + 1, 100)
 
 
 @pytest.mark.parametrize("unknown", [STATX_ATIME, STATX_SIZE, STATX_MODE], ids=hex)
@@ -134,19 +127,12 @@ def test_attributes_that_a_file_system_does_not_know(
     tree: Path, unreliable: Path, unknown: int, command: tuple[str, ...]
 ) -> None:
     """Access times may be missing; otherwise du and find read no further directory ahead."""
-    env = {
-        **AHEAD,
-        "LD_LIBRARY_PATH": str(unreliable),
-        "REAL": str(BUILD / "libsyscript.so.0"),
-        "GOOD_CALLS": "100000",
-        "COUNT": str(tree.parent / "count"),
-    }
+    env = failing(unreliable, tree.parent, 100000)
     plain = run("plain", *command, cwd=tree)
     assert run("ahead", *command, cwd=tree, **env) == plain
-    usual = int((tree.parent / "count").read_text())
+    usual = calls(tree.parent)
     assert run("ahead", *command, cwd=tree, **env, UNKNOWN=str(unknown)) == plain
-    calls = int((tree.parent / "count").read_text())
-    assert calls == (usual if unknown == STATX_ATIME or command == LS else 1)
+    assert calls(tree.parent) == (usual if unknown == STATX_ATIME or command == LS else 1)
 
 
 def test_few_files_load_nothing(tree: Path, unreliable: Path) -> None:

@@ -28,3 +28,18 @@ def run(way: str, *command: str, cwd: Path, **env: str) -> tuple[int, str, str]:
         timeout=120,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def failing(unreliable: Path, tmp_path: Path, good_calls: int) -> dict[str, str]:
+    """An environment with a library that counts its calls and fails after some."""
+    return {
+        **AHEAD,
+        "LD_LIBRARY_PATH": str(unreliable),
+        "REAL": str(BUILD / "libsyscript.so.0"),
+        "GOOD_CALLS": str(good_calls),
+        "COUNT": str(tmp_path / "count"),
+    }
+
+
+def calls(tmp_path: Path) -> int:
+    return int((tmp_path / "count").read_text())
