@@ -198,6 +198,20 @@ def test_call_that_changes_itself(name: str) -> None:
     assert inside == outside or min(inside, outside) > 2
 
 
+def test_negative_argument() -> None:
+    """A script passes 64 bits with the sign, like syscall(2) of a long and unlike C of an int."""
+
+    def work() -> object:
+        made, chosen = Inside(["getpgid"]), Filter(seccomp.ALLOW)
+        for number, bits in ((1, 32), (2, 64)):
+            condition = Condition(0, "EQ", -100 & (1 << bits) - 1)
+            chosen.rule(seccomp.error(number), "getpgid", condition)
+        chosen.load()
+        return made.many([("getpgid", [-100]), ("getpgid", [-100 & (1 << 32) - 1])])
+
+    assert in_child(work) == (0, [-2, -1])
+
+
 def death(program: bytes, name: str, inside: bool) -> int:
     """How a process ends whose calls are not among a service's."""
 
