@@ -159,9 +159,10 @@ int arena_populate(void *p, size_t n)
 {
 	uintptr_t from = (uintptr_t)p & -4096UL, end = ((uintptr_t)p + n + 4095) & -4096UL;
 
-	if (!n || !madvise((void *)from, end - from, MADV_POPULATE_WRITE) || errno == EINVAL)
+	if (!n || !madvise((void *)from, end - from, MADV_POPULATE_WRITE))
 		return 0;
-	return -ENOMEM;
+	/* An older kernel or a filter refuses it: the pages will come as they are used. */
+	return errno == ENOMEM || errno == EFAULT || errno == EHWPOISON ? -ENOMEM : 0;
 }
 
 /* Reserves more than an arena of @size bytes with guards, and frees what is beside them. */
