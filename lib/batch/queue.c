@@ -267,10 +267,13 @@ int syscript_queue_open(struct syscript_queue **queue, const char *source, size_
 	if (!new)
 		return -ENOMEM;
 	err = open_queue(new, source, len, &checked, error, error_len);
-	if (err < 0)
+	if (err < 0) {
+		if (error_len && !*error)
+			snprintf(error, error_len, "%s", syscript_strerror(err));
 		syscript_queue_close(new);
-	else
+	} else {
 		*queue = new;
+	}
 	return err;
 }
 
