@@ -95,7 +95,7 @@ bench-prediction-icount: consolidate module
 COUNT_COSTS = $(abspath $(CALIBRATE)) kernel 3 && echo && $(abspath $(CALIBRATE)) user 3
 count-costs: consolidate module
 	vm/guest -k $(KREL) -m --icount --timeout 1800 -- sh -ec '$(COUNT_COSTS)' >$(BUILD)/counted.json
-	PYTHONPATH=. $(BUILD)/venv/bin/python -m consolidate.cost.shipped <$(BUILD)/counted.json \
+	PYTHONPATH=. $(BUILD)/venv/bin/python -m consolidate.cost.default_costs <$(BUILD)/counted.json \
 		>$(BUILD)/instructions.json
 	mv $(BUILD)/instructions.json consolidate/cost/instructions.json
 

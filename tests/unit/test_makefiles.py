@@ -78,6 +78,16 @@ def test_groups_of_packages_are_listed() -> None:
         assert f"\n\t{group}) " in deps or f"\n\t{group})\n" in deps, group
 
 
+def test_modules_that_makefiles_run_exist() -> None:
+    """Also those of goals that no test makes."""
+    named = []
+    for file in [ROOT / "Makefile", *ROOT.glob("*/build.mk"), *ROOT.glob("*/*/build.mk")]:
+        named += re.findall(r"-m (\w+(?:\.\w+)+)", file.read_text())
+    assert "consolidate.cost.default_costs" in named
+    for name in named:
+        assert (ROOT / name.replace(".", "/")).with_suffix(".py").exists(), name
+
+
 def bare_tree(place: Path) -> Path:
     """A tree as an ordinary user has it, with nothing installed; a directory for commands."""
     for name in ("tools", "vm", "third_party"):
