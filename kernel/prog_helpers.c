@@ -58,25 +58,34 @@ static __always_inline spinlock_t *open_table(struct syscript_event *event, cons
 	return &services->locks[table_hash(table, hash, now_ms())];
 }
 
-/* As above, for a shared table: @args has its number. */
+/* The shared state of this kind that @n numbers, which is bounded for speculation, or NULL. */
+static __always_inline struct prog_state *numbered_state(const struct hook_program *program,
+							 u64 *n, u32 kind)
+{
+	struct prog_state *state;
+
+	if (*n >= program->nstates)
+		return NULL;
+	*n = array_index_nospec(*n, SYSCRIPT_STATES_MAX);
+	state = program->states[*n];
+	return state->def.kind == kind ? state : NULL;
+}
+
+/* As open_table(), for a shared table: @args has its number. */
 static __always_inline spinlock_t *open_shared(struct syscript_event *event, const s64 *args,
 					       struct table *table)
 {
 	const struct syscript_percpu_ctx *ctx = event->ctx;
-	const struct hook_program *program = ctx->program;
 	struct prog_state *state;
 	u64 n = args[0];
 
 	prog_helpers_charge(event, COST_FIND);
-	if (n >= program->nstates)
-		return NULL;
-	n = array_index_nospec(n, SYSCRIPT_STATES_MAX);
-	state = program->states[n];
-	if (state->def.kind != SYSCRIPT_STATE_TABLE)
+	state = numbered_state(ctx->program, &n, SYSCRIPT_STATE_TABLE);
+	if (!state)
 		return NULL;
 	table->base = ctx->base;
 	table->mask = ctx->mask;
-	table->sets = program->sets[n];
+	table->sets = ctx->program->sets[n];
 	table->nsets = state->def.entries / WAYS;
 	table->value_size = state->def.value_size;
 	table->age = state->def.age;
@@ -162,15 +171,12 @@ static s64 prog_helpers_shared_delete(struct syscript_event *event, const s64 *a
 static s64 prog_helpers_ring_put(struct syscript_event *event, const s64 *args)
 {
 	const struct syscript_percpu_ctx *ctx = event->ctx;
-	const struct hook_program *program = ctx->program;
 	u64 values[SYSCRIPT_RING_VALUES_MAX], n = args[0];
 	struct prog_state *state;
 
 	prog_helpers_charge(event, COST_CHANGE);
-	if (n >= program->nstates)
-		return -1;
-	state = program->states[array_index_nospec(n, SYSCRIPT_STATES_MAX)];
-	if (state->def.kind != SYSCRIPT_STATE_RING)
+	state = numbered_state(ctx->program, &n, SYSCRIPT_STATE_RING);
+	if (!state)
 		return -1;
 	/* May reach into the guard page. */
 	memcpy(values, ctx->base + (args[1] & ctx->mask), sizeof(values));
