@@ -61,18 +61,20 @@ fuzz_jobs = cd $(BUILD)/fuzz && seq 0 $$(($(FUZZ_JOBS) - 1)) | xargs -P $(FUZZ_J
 	'$(1) >fuzz-{}.log 2>&1; status=$$?; tail -n 20 fuzz-{}.log; exit $$status'
 
 .PHONY: fuzz-confined
-fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-many $(CONFINED_FUZZ)-asan
+fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-many $(CONFINED_FUZZ)-asan $(CONFINED_FUZZ)-msan
 	@mkdir -p $(BUILD)/fuzz/confined
 	$(call fuzz_jobs,$(abspath $<) confined $(abspath $(CONFINED_CORPUS)) -max_len=2048 \
 		-max_total_time=$(FUZZ_SECONDS) $(if $(FUZZ_SEED),-seed=$$(($(FUZZ_SEED) + {}))))
 	$(call fuzz_jobs,$(abspath $<)-many $(FUZZ_RUNS) $$(($(or $(FUZZ_SEED),$$(date +%s)) + {})) \
 		confined $(abspath $(CONFINED_CORPUS)))
 	$(CONFINED_FUZZ)-asan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
+	$(CONFINED_FUZZ)-msan -runs=0 $(BUILD)/fuzz/confined $(CONFINED_CORPUS)
 
 # Tracing comparisons would take half of the time; inputs become valid without it.
 $(CONFINED_FUZZ): private SANITIZERS := fuzzer -fno-sanitize-coverage=trace-cmp
 $(CONFINED_FUZZ)-asan: private SANITIZERS := fuzzer,address,undefined
-$(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan: tests/fuzz/confined.c $(CONFINED) $(CONFINED_HEADERS)
+$(CONFINED_FUZZ)-msan: private SANITIZERS := fuzzer,memory
+$(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan $(CONFINED_FUZZ)-msan: tests/fuzz/confined.c $(CONFINED) $(CONFINED_HEADERS)
 	tools/deps clang
 	@mkdir -p $(@D)
 	clang-19 $(CONFINED_CFLAGS) -fsanitize=$(SANITIZERS) -o $@ $(filter %.c %.S,$^)

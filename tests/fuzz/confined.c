@@ -50,6 +50,27 @@
 static char *arenas[2];
 static struct code mapped;
 
+/* Tells MemorySanitizer what machine code has written, as it sees only what it has compiled. */
+#ifndef __has_feature
+#define __has_feature(x)	0
+#endif
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define written(p, size)	__msan_unpoison(p, size)
+#else
+#define written(p, size)	((void)(p))
+#endif
+
+static bool in_machine_code;
+
+static void enter(struct machine *machine)
+{
+	in_machine_code = true;
+	confined_enter(machine);
+	in_machine_code = false;
+	written(machine, sizeof(*machine));
+}
+
 /* -- Called by stubs.S and the interpreter ----------------------------------- */
 
 static unsigned int polls;
@@ -80,6 +101,8 @@ static u64 called(struct machine *machine, u32 call, const u64 *args, unsigned i
 	u64 digest = call;
 	unsigned int i;
 
+	if (in_machine_code)
+		written(args, n * sizeof(*args));
 	for (i = 0; i < n; i++)
 		digest = mix(digest, args[i]);
 	calls = mix(calls, digest);
@@ -592,7 +615,7 @@ static void run_both(const struct checked *checked, struct jit *jit, u64 seed)
 	digest = calls;
 	prepare(&runs[1], checked, 1, seed);
 	runs[1].entry = (void *)jit->exec;
-	confined_enter(&runs[1]);
+	enter(&runs[1]);
 	if (digest != calls)
 		fail("calls differ", &runs[0], &runs[1]);
 	if (runs[0].end != runs[1].end || runs[0].fuel != runs[1].fuel)
@@ -699,7 +722,7 @@ static void run_mutant(const struct checked *checked, struct jit *jit, u64 seed)
 	prepare(&machine, checked, 1, seed);
 	machine.entry = (void *)jit->exec;
 	before = machine;
-	confined_enter(&machine);
+	enter(&machine);
 	check_machine(&before, machine);
 	clear(arenas[1]);
 }
