@@ -20,6 +20,7 @@ class LineKind(Enum):
     ENDED = auto()  # a thread has ended, or is not traced any more
     SUPERSEDED = auto()  # the thread's number goes to another thread, which executes a program
     DAMAGED = auto()
+    LOST = auto()  # calls are missing here, of any thread
 
 
 @dataclass(slots=True)

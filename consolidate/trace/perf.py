@@ -30,7 +30,8 @@ BY_TEXT = {os.strerror(number): name for number, name in errno.errorcode.items()
 RESTARTED = re.compile(r"\bERESTART|strerror_r\(51[2-6]\b")
 # The calling code, innermost first (--call-graph).
 FRAME = re.compile(r"^ {20,}(\S.*) \(([^()]+)\)$")
-OTHERS = re.compile(r"^(?:LOST|Warning|$)|^ *$")
+LOST = re.compile(r"^LOST \d+ events")
+OTHERS = re.compile(r"^(?:Warning|$)|^ *$")
 # Tables at the end (-S, --tool_stats).
 TABLES = re.compile(r"^(?: Summary of events:|Stats:$)")
 
@@ -67,6 +68,8 @@ def parse(text: str) -> Line:
         frame = FRAME.match(text)
         if frame is not None:
             return Line(LineKind.FRAME, why=f"{frame[2]}({frame[1]})")
+        if LOST.match(text):
+            return Line(LineKind.LOST, why="the trace has a gap")
         if OTHERS.search(text) or EVENT.search(text) or TABLES.match(text):
             return NOTHING
         return Line(LineKind.DAMAGED, why="not from perf trace")

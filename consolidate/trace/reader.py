@@ -281,14 +281,24 @@ class Reader:
         thread.breaks.add(len(thread.calls))
         self.trace.unfinished += 1
 
-    def other(self, line: Line, text: str) -> None:
-        kind = line.kind
-        if kind is LineKind.FRAME:
+    def beside(self, line: Line, text: str) -> bool:
+        """Whether a line is no event of a thread."""
+        if line.kind is LineKind.FRAME:
             self.frames.append(line.why)
-            return
-        if kind is LineKind.BEGUN:
+        elif line.kind is LineKind.BEGUN:
             self.tracees.begins(line.tid)
+        elif line.kind is LineKind.LOST:
+            self.trace.damage_at(self.name, self.number, line.why, text)
+            for thread in self.trace.threads.values():
+                thread.breaks.add(len(thread.calls))
+        else:
+            return False
+        return True
+
+    def other(self, line: Line, text: str) -> None:
+        if self.beside(line, text):
             return
+        kind = line.kind
         if kind is LineKind.DAMAGED:
             self.trace.damage_at(self.name, self.number, line.why, text)
             # If lines name their thread, one that does not is not a call.

@@ -371,6 +371,20 @@ def test_perf_between_and_after_calls(tmp_path: Path, option: str) -> None:
     assert not found.threads[77].breaks
 
 
+def test_lost_events_end_all_sequences(tmp_path: Path, capsys) -> None:
+    made = [
+        f"     0.{i}{k}0 ( 0.009 ms): cat/{tid} {call}"
+        for i in range(2)
+        for tid in (77, 78)
+        for k, call in enumerate(("read(fd: 3, count: 9) = 9", "close(fd: 3) = 0"))
+    ]
+    found = read(tmp_path, [*made[:5], "LOST 17 events!", *made[5:]])
+    assert found.damaged == 1
+    assert {tid: thread.breaks for tid, thread in found.threads.items()} == {77: {3}, 78: {2}}
+    reader.complain(found)
+    assert "t:6: the trace has a gap: 'LOST 17 events!'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", PERF_TABLES)
 def test_perf_summary_is_refused(tmp_path: Path, option: str) -> None:
     with pytest.raises(ConsolidateError, match="summary"):
