@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The cost of single steps of Lua on the confined engine, interpreted and compiled, compared with
- * LuaJIT's interpreter and, for system calls, with plain ones.
+ * The cost of single steps of Lua, on each engine interpreted and compiled, and, for system calls,
+ * of plain ones.
  *
  * usage: lua ROUNDS
  *        lua STEP COUNT
@@ -31,6 +31,10 @@ static const char script[] =
 	"local s, b, t = 0, util.buffer(8), { 1, 2, 3, 4 }\n"
 	"local view = util.struct('u8 header[7]; unsigned int len;')(util.buffer(16 * 64), 16)\n"
 	"local function f() end\n"
+	"local match, format, find, sub = string.match, string.format, string.find, string.sub\n"
+	"local gauges, keys = { 'disk.free:1234|g', 'mem.free:56|g' }, { 'read', 'write', 'close' }\n"
+	"local by_key = { read = 1, write = 2, close = 3, fstat = 4, lseek = 5, pread = 6 }\n"
+	"local seen\n"
 	"local steps = {\n"
 	"  function(n) for i = 1, n do end end,\n"
 	"  function(n) local s = s for i = 1, n do s = s + i end end,\n"
@@ -39,6 +43,12 @@ static const char script[] =
 	"  function(n) local v = view for i = 1, n do local len = v[i % 16 + 1].len end end,\n"
 	"  function(n) local s, t = s, t for i = 1, n do s = s + t[3] end end,\n"
 	"  function(n) local pcall, f = pcall, f for i = 1, n do pcall(f) end end,\n"
+	"  function(n) for i = 1, n do seen = match(gauges[i % 2 + 1], '^([^:]+):(%d+)') end end,\n"
+	"  function(n) for i = 1, n do seen = find(gauges[i % 2 + 1], '|', 1, true) end end,\n"
+	"  function(n) for i = 1, n do seen = sub(gauges[i % 2 + 1], 1, i % 8 + 1) end end,\n"
+	"  function(n) for i = 1, n do seen = by_key[keys[i % 3 + 1]] end end,\n"
+	"  function(n) for i = 1, n do seen = format('%d', i) end end,\n"
+	"  function(n) for i = 1, n do seen = 'id ' .. i end end,\n"
 	"  function(n) local getppid = getppid for i = 1, n do getppid() end end,\n"
 	"  function(n) local lseek = lseek for i = 1, n do lseek(-1, 0, 0) end end,\n"
 	"}\n"
@@ -63,6 +73,8 @@ static const struct step {
 } steps[] = {
 	{ .name = "loop" }, { .name = "add" }, { .name = "lua_call" }, { .name = "peek" },
 	{ .name = "field" }, { .name = "index" }, { .name = "pcall" },
+	{ .name = "match" }, { .name = "find" }, { .name = "sub" }, { .name = "key" },
+	{ .name = "format" }, { .name = "concat" },
 	{ "getppid", plain_getppid }, { "lseek", plain_lseek }, { .name = "empty_run" },
 };
 
@@ -70,45 +82,37 @@ static const struct step {
 #define LOOP		0
 #define EMPTY_RUN	(STEPS - 1)
 
-static int luajit, interpreted, compiled;
-static struct source registered;
-
 /* -- Ways -------------------------------------------------------------------------- */
 
-static void call_interpreted(unsigned int nargs, const int64_t *args)
+enum { LUAJIT, LUAJIT_COMPILED, INTERPRETED, COMPILED, WAYS };
+
+/* Each is a program of the same script. */
+static struct way {
+	const char *name;
+	int fd;
+} ways[WAYS] = {
+	[LUAJIT] = { .name = "luajit" }, [LUAJIT_COMPILED] = { .name = "luajit_compiled" },
+	[INTERPRETED] = { .name = "interpreted" }, [COMPILED] = { .name = "compiled" },
+};
+
+static struct source registered;
+
+static void call(const struct way *way, unsigned int nargs, const int64_t *args)
 {
-	int ret = syscript_call(interpreted, nargs, args, 0, NULL);
+	int ret = syscript_call(way->fd, nargs, args, 0, NULL);
 
 	if (ret < 0)
-		measure_die("Lua, interpreted: %s", syscript_strerror(ret));
+		measure_die("%s: %s", way->name, syscript_strerror(ret));
 }
 
-static void call_compiled(unsigned int nargs, const int64_t *args)
-{
-	int ret = syscript_call(compiled, nargs, args, 0, NULL);
-
-	if (ret < 0)
-		measure_die("Lua, compiled: %s", syscript_strerror(ret));
-}
-
-static void call_luajit(unsigned int nargs, const int64_t *args)
-{
-	int ret = syscript_call(luajit, nargs, args, 0, NULL);
-
-	if (ret < 0)
-		measure_die("LuaJIT's engine: %s", syscript_strerror(ret));
-}
-
-typedef void caller(unsigned int nargs, const int64_t *args);
-
-static void measure_calls(caller *call, size_t step, uint64_t count)
+static void measure_calls(const struct way *way, size_t step, uint64_t count)
 {
 	const int64_t args[] = { (int64_t)step + 1, (int64_t)count };
 
 	if (step != EMPTY_RUN)
-		return call(2, args);
+		return call(way, 2, args);
 	while (count--)
-		call(0, NULL);
+		call(way, 0, NULL);
 }
 
 /* -- Registrations ------------------------------------------------------------------- */
@@ -130,15 +134,19 @@ static int register_confined(const struct source *source, const char *compile)
 	return fd;
 }
 
-static int register_luajit(const struct source *source)
+static int register_as(size_t way, const struct source *source)
 {
-	return source_register(source, SYSCRIPT_BACKEND_KERNEL, SYSCRIPT_NOJIT, 0, TIME_LIMIT);
+	int flags = way == LUAJIT ? SYSCRIPT_NOJIT : 0;
+
+	if (way == INTERPRETED || way == COMPILED)
+		return register_confined(source, way == COMPILED ? "yes" : "no");
+	return source_register(source, SYSCRIPT_BACKEND_KERNEL, flags, 0, TIME_LIMIT);
 }
 
-static double sample_register(const char *compile)
+static double sample_register(size_t way)
 {
 	uint64_t since = measure_now();
-	int fd = compile ? register_confined(&registered, compile) : register_luajit(&registered);
+	int fd = register_as(way, &registered);
 	double ns = measure_now() - since;
 
 	close(fd);
@@ -147,11 +155,11 @@ static double sample_register(const char *compile)
 
 /* -- Samples ------------------------------------------------------------------------- */
 
-static double sample(caller *call, size_t step)
+static double sample(const struct way *way, size_t step)
 {
 	uint64_t since = measure_now();
 
-	measure_calls(call, step, COUNT);
+	measure_calls(way, step, COUNT);
 	return (double)(measure_now() - since) / COUNT;
 }
 
@@ -163,18 +171,19 @@ static double sample_plain(const struct step *step)
 	return (double)(measure_now() - since) / COUNT;
 }
 
-static double without_loop(caller *call, size_t step)
+static double without_loop(const struct way *way, size_t step)
 {
-	double ns = sample(call, step);
+	double ns = sample(way, step);
 
-	return step == LOOP || step == EMPTY_RUN ? ns : ns - sample(call, LOOP);
+	return step == LOOP || step == EMPTY_RUN ? ns : ns - sample(way, LOOP);
 }
 
 static void measure_step(size_t i)
 {
-	printf("\"%s\": {\"luajit\": %.1f, \"interpreted\": %.1f, \"compiled\": %.1f", steps[i].name,
-	       without_loop(call_luajit, i), without_loop(call_interpreted, i),
-	       without_loop(call_compiled, i));
+	printf(", \"%s\": {", steps[i].name);
+	for (size_t way = 0; way < WAYS; way++)
+		printf("%s\"%s\": %.1f", way ? ", " : "", ways[way].name,
+		       without_loop(&ways[way], i));
 	if (steps[i].plain)
 		printf(", \"plain\": %.1f", sample_plain(&steps[i]));
 	printf("}");
@@ -182,22 +191,21 @@ static void measure_step(size_t i)
 
 static void measure_round(unsigned int round)
 {
-	printf("%s\n    {\"register\": {\"luajit\": %.1f, \"interpreted\": %.1f, \"compiled\": %.1f}, ",
-	       round ? "," : "", sample_register(NULL), sample_register("no"),
-	       sample_register("yes"));
-	for (size_t i = 0; i < STEPS; i++) {
-		printf("%s", i ? ", " : "");
+	printf("%s\n    {\"register\": {", round ? "," : "");
+	for (size_t way = 0; way < WAYS; way++)
+		printf("%s\"%s\": %.1f", way ? ", " : "", ways[way].name, sample_register(way));
+	printf("}");
+	for (size_t i = 0; i < STEPS; i++)
 		measure_step(order_at(i, STEPS, round));
-	}
 	printf("}");
 }
 
 static void profile_register(uint64_t count)
 {
-	sample_register("yes");
+	sample_register(COMPILED);
 	mark_begin();
 	while (count--)
-		sample_register("yes");
+		sample_register(COMPILED);
 	mark_end();
 }
 
@@ -211,9 +219,9 @@ static void profile(const char *name, uint64_t count)
 		i++;
 	if (i == STEPS)
 		measure_die("no step %s", name);
-	measure_calls(call_compiled, i, count);
+	measure_calls(&ways[COMPILED], i, count);
 	mark_begin();
-	measure_calls(call_compiled, i, count);
+	measure_calls(&ways[COMPILED], i, count);
 	mark_end();
 }
 
@@ -224,9 +232,8 @@ static void open_all(void)
 	const struct source source = { "lua", (char *)script, strlen(script) };
 
 	registered = source_read("scripts/recv_batch.lua");
-	luajit = register_luajit(&source);
-	interpreted = register_confined(&source, "no");
-	compiled = register_confined(&source, "yes");
+	for (size_t way = 0; way < WAYS; way++)
+		ways[way].fd = register_as(way, &source);
 }
 
 int main(int argc, char **argv)
@@ -241,11 +248,8 @@ int main(int argc, char **argv)
 		profile(argv[1], strtoull(argv[2], NULL, 10));
 		return 0;
 	}
-	for (size_t i = 0; i < STEPS; i++) {	/* warms up */
-		measure_calls(call_interpreted, i, COUNT);
-		measure_calls(call_compiled, i, COUNT);
-		measure_calls(call_luajit, i, COUNT);
-	}
+	for (size_t i = 0; i < STEPS * WAYS; i++)	/* warms up */
+		measure_calls(&ways[i % WAYS], i / WAYS, COUNT);
 	printf("{\n  \"kernel\": \"%s\",\n  \"accel\": \"%s\",\n  \"rounds\": [",
 	       measure_kernel(), measure_accel());
 	for (unsigned int i = 0; i < rounds; i++)
