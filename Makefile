@@ -172,7 +172,7 @@ deps: $(BUILD)/config.mk
 ##test-lua-runtime Lua in the confined engine: tests, attacks, and PUC's tests for 5.1
 ##test-csmith    random C programs, compiled plainly and as compounds (long)
 ##test-traces    consolidate on traces of real programs, recorded for it
-##test-trace-tools the same on what strace of three Debians writes (as root)
+##test-trace-tools the same on what strace, perf and audit of three Debians write (as root)
 ##test-live      their scripts in the programs' place, on other files; test-live-guest: in the kernel
 ##test-browser   the page of consolidate report --html, in headless Chromium
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)

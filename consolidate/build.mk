@@ -103,9 +103,9 @@ count-costs: consolidate module
 test-traces: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
 	$(PYTEST) tests/recorded --ignore tests/recorded/test_live.py $(PYTEST_ARGS)
 
-# Traces by strace of three Debian releases: writes the table of docs/traces.md.
+# Traces by the tools of three Debian releases: writes the tables of docs/traces.md.
 test-trace-tools: consolidate
-	$(BUILD)/venv/bin/python tests/trace_tools.py
+	$(BUILD)/venv/bin/python tests/trace_tools.py -k $(KREL) $(TRACE_TOOLS_ARGS)
 
 # Scripts in the place of installed programs, with the scripts in the kernel.
 test-live: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready

@@ -12,8 +12,10 @@ from consolidate import calltable
 from consolidate.trace.call import NOTHING, Call, Line, LineKind
 from consolidate.trace.strace import FORKS, split_result
 
-# Time in ms, duration in ms, and, unless one thread is traced, command/thread.
-LEADER = r"^ *(?:(\d+\.\d+)|\?) +\( *(?:(\d+\.\d+) ms| *)\): *(?:(\S.*?)/(\d+) +|(\d+) +)?"
+# Time in ms, CPU (--show-cpu), duration in ms, and, unless one thread is traced, command/thread.
+LEADER = (
+    r"^ *(?:(\d+\.\d+)|\?) +(?:\[\d+\] )?\( *(?:(\d+\.\d+) ms| *)\): *(?:(\S.*?)/(\d+) +|(\d+) +)?"
+)
 PREFIX = re.compile(LEADER + r"(\.\.\. \[continued\]: )?(?=\w+\()")
 # Page faults (-F), other events (-e), and the samples behind a line (--print-sample).
 EVENT = re.compile(

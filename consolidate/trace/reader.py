@@ -422,6 +422,10 @@ def sniff(path: Path):
                 f"{path} is a summary (strace -c, perf trace -s), which has no sequence of calls:"
                 " record again without that option, or with `consolidate record`"
             )
+        if any(map(perf.EVENT.match, head)):
+            raise ConsolidateError(
+                f"{path} has events of perf trace, but no system calls: record with --syscalls"
+            )
         raise ConsolidateError(
             f"{path} is not a trace of strace, perf trace or audit: none of its"
             f" first {len(head)} lines is a call; the first one: {head[0].strip()[:60]!r}"

@@ -16,6 +16,7 @@ from traces import run
 
 sys.path.insert(0, str(ROOT / "tests"))
 
+import trace_samples  # noqa: E402
 import trace_tools  # noqa: E402
 
 from consolidate import calltable
@@ -28,7 +29,7 @@ FILES = 24
 TRACES = (ROOT / "consolidate/docs/traces.md").read_text()
 FORMS = {
     options: tuple(map(int, since.split("."))) if since else (0,)
-    for options, since in trace_tools.STRACE.items()
+    for options, since in trace_samples.STRACE.items()
 }
 # Options whose output is not a form of the same calls.
 OTHERS = ("-c", "-f -z", "-f 2>FILE")
@@ -81,13 +82,14 @@ def test_strace(tmp_path: Path, options: str) -> None:
     assert sum("f7) = 7" in call.args and call.ret > 0 for call in opened) >= 1
 
 
-def test_the_page_has_what_real_tools_wrote() -> None:
+@pytest.mark.parametrize("tool", trace_samples.TOOLS)
+def test_the_page_has_what_real_tools_wrote(tool: str) -> None:
     """Each option in one row, a column for each Debian release."""
-    begin, end = map(TRACES.index, (trace_tools.BEGIN, trace_tools.END))
+    begin, end = map(TRACES.index, trace_tools.marks(tool))
     _, head, _, *rows = TRACES[begin:end].splitlines()
-    assert len(re.findall(r"strace \d+\.\d+", head)) == len(trace_tools.kernels.SUITES)
+    assert len(re.findall(rf"{tool} \d+\.\d+", head)) == len(trace_tools.kernels.SUITES)
     options = [one for row in rows for one in re.findall(r"`([^`]+)`|none", row.split(" | ")[0])]
-    assert sorted(options) == sorted(FORMS)
+    assert sorted(options) == sorted(trace_samples.TOOLS[tool].options)
     assert not any("not read" in row for row in rows)
 
 
@@ -383,6 +385,24 @@ def test_lost_events_end_all_sequences(tmp_path: Path, capsys) -> None:
     assert {tid: thread.breaks for tid, thread in found.threads.items()} == {77: {3}, 78: {2}}
     reader.complain(found)
     assert "t:6: the trace has a gap: 'LOST 17 events!'" in capsys.readouterr().err
+
+
+def test_perf_with_the_cpu(tmp_path: Path) -> None:
+    """--show-cpu of 7.2."""
+    made = [
+        "         ? [001] (         ): cat/77  ... [continued]: execve()) = 0",
+        "     0.100 [001] ( 0.020 ms): cat/77 read(fd: 3, count: 9) = 9",
+        "     0.200 [000] (         ): cat/77 read(fd: 3, count: 9) ...",
+        "     0.300 [001] ( 0.100 ms): cat/77  ... [continued]: read()) = 0",
+    ]
+    found = read(tmp_path, made)
+    assert not found.damaged, found.damage
+    assert [(call.name, call.ret) for call in found.threads[77].calls] == [("read", 9), ("read", 0)]
+
+
+def test_perf_without_calls_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConsolidateError, match="record with --syscalls"):
+        read(tmp_path, [PERF_BETWEEN["-F all"]])
 
 
 @pytest.mark.parametrize("option", PERF_TABLES)
