@@ -91,12 +91,34 @@ static struct shared {
 
 /* -- What is done ------------------------------------------------------------------- */
 
-static void try_script(int n)
+static char folder[] = "/tmp/sweep-XXXXXX";
+
+static void put_module(void)
 {
-	static const char source[] = "function run(n) return n + 1 end";
-	struct syscript_options options = { .size = sizeof(options), .time_limit_ns = 10000000000 };
+	char path[sizeof(folder) + 8];
+	FILE *file;
+
+	CHECK(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/one.lua", folder);
+	file = fopen(path, "w");
+	CHECK(file && fputs("return 1", file) >= 0 && !fclose(file));
+}
+
+static void remove_module(void)
+{
+	char path[sizeof(folder) + 8];
+
+	snprintf(path, sizeof(path), "%s/one.lua", folder);
+	CHECK(!remove(path) && !remove(folder));
+}
+
+static void register_and_call(int n, const char *source, const char *modules)
+{
+	struct syscript_options options = {
+		.size = sizeof(options), .time_limit_ns = 10000000000, .modules = modules,
+	};
 	char *text = shared->tries[n].text;
-	int fd = syscript_register(source, sizeof(source) - 1, &options, text, 512);
+	int fd = syscript_register(source, strlen(source), &options, text, 512);
 
 	shared->tries[n].wanted = 42;
 	shared->tries[n].result = fd;
@@ -106,6 +128,17 @@ static void try_script(int n)
 	if (shared->tries[n].result < 0)
 		syscript_error(fd, text, 512);
 	syscript_close(fd);
+}
+
+static void try_script(int n)
+{
+	register_and_call(n, "function run(n) return n + 1 end", NULL);
+}
+
+static void try_modules(int n)
+{
+	register_and_call(n, "local one = require('one')  function run(n) return n + one end",
+			  folder);
 }
 
 static void try_batch(int n)
@@ -120,6 +153,29 @@ static void try_batch(int n)
 	/* It returns a number without a message. */
 	if (bytes < 0)
 		snprintf(shared->tries[n].text, 512, "%s", syscript_strerror(bytes));
+}
+
+/* What cannot be read is counted, and not lost. */
+static void try_walk(int n)
+{
+	struct syscript_walk_sums sums = { 0 };
+	char *text = shared->tries[n].text;
+	struct syscript_walk *walk;
+	long done = syscript_walk_open(&walk, 4, "match = function() return true end", 0, text, 512);
+
+	shared->tries[n].wanted = 1;
+	shared->tries[n].result = done;
+	if (done) {
+		/* The text is for errors in the functions. */
+		if (!*text)
+			snprintf(text, 512, "%s", syscript_strerror(done));
+		return;
+	}
+	done = syscript_walk_next(walk, NULL, 0, &sums);
+	shared->tries[n].result = done < 0 ? done : sums.entries + sums.errors;
+	if (done < 0 && syscript_walk_error(walk, text, 512) <= 0)
+		snprintf(text, 512, "%s", syscript_strerror(done));
+	syscript_walk_close(walk);
 }
 
 static void try_queue(int n)
@@ -301,7 +357,8 @@ static bool is_told(long result, const char *text, int err)
 {
 	return result < 0 && *text &&
 	       ((is_same(-result, err) && strstr(text, syscript_strerror(result))) ||
-		strstr(text, strerrordesc_np(err)) || strstr(text, syscript_strerror(err)));
+		strstr(text, strerrordesc_np(err)) || strstr(text, syscript_strerror(err)) ||
+		(is_same(ENOMEM, err) && strstr(text, "no memory")));
 }
 
 static bool is_right(int status, int err)
@@ -363,5 +420,11 @@ int main(void)
 	wrong = sweep("a script", try_script);
 	wrong += sweep("a script of the library", try_batch);
 	wrong += sweep("a queue", try_queue);
+	put_module();
+	wrong += sweep("a script with a module", try_modules);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK(fd == 4 || dup3(fd, 4, O_CLOEXEC) == 4);
+	wrong += sweep("a walk", try_walk);
+	remove_module();
 	return wrong || unlisted;
 }
