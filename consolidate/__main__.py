@@ -209,9 +209,9 @@ def candidate(args: argparse.Namespace) -> tuple[Report, Candidate, Prediction]:
     for one, prediction in zip(last.candidates, last.predictions, strict=True):
         if args.which in (str(one.number), one.name):
             return last, one, prediction
-    names = ", ".join(f"{one.number} {one.name}" for one in last.candidates) or "none"
+    names = ", ".join(f"{one.number} ({one.name})" for one in last.candidates) or "none"
     raise ConsolidateError(
-        f"there is no candidate {args.which!r}: the report of {last.title} has {names}"
+        f"there is no candidate {args.which!r} in the report of {last.title}, which has {names}"
     )
 
 

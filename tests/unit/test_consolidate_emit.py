@@ -778,4 +778,6 @@ def test_script_is_numbered_by_the_last_report(tmp_path: Path) -> None:
     assert "_register(char *error" in done.stdout
     done = run("script", "9", "--assume", tmp_path / "t", cache=tmp_path)
     assert done.returncode == 1
-    assert "there is no candidate '9'" in done.stderr
+    assert re.search(
+        r"no candidate '9' in the report of \S+, which has 1 \(open\S+\)\n", done.stderr
+    )
