@@ -205,6 +205,7 @@ test-sensors: all
 .PHONY: test-sandboxes
 test-sandboxes: all
 	tools/deps sandboxes
+	tests/sandboxes/bindings $(BUILD)/sandboxes
 	vm/guest -k $(KREL) -m --memory 2G -- $(PYTEST) tests/sandboxes $(PYTEST_ARGS)
 
 # Runs docs/deploy.md: a Debian with systemd, servers and containers, in a guest.

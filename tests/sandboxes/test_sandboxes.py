@@ -237,6 +237,49 @@ def test_static(engine: str, place: Path) -> None:
     assert run(program, SYSCRIPT_ENGINE=engine) == f"done in {KERNEL}\n"
 
 
+# Of tests/sandboxes/bindings.  Not those of structures, which needs a compiler, of LuaJIT's
+# counters in the process, and of Go's profiler, whose signals end calls in the kernel.
+BINDINGS = {
+    "rust-script": ["--skip", "layout", "--skip", "limits_and_counters"],
+    "rust-queue": [],
+    "go-test": ["-test.skip", "TestLimitsAndCounters|TestProfiler"],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", BINDINGS)
+def test_bindings(name: str, engine: str) -> None:
+    """The tests of the bindings for Rust and Go, with their scripts in the kernel."""
+    program = BUILD / "sandboxes" / name
+    if not program.exists():
+        pytest.skip("not compiled: see tests/sandboxes/bindings")
+    run(program, *BINDINGS[name], SYSCRIPT_ENGINE=engine, SYSCRIPT_BACKEND="kernel")
+
+
+# What the library needs and musl does not have.
+MISSING_IN_MUSL = """
+#include <string.h>
+const char *strerrordesc_np(int number) { return strerror(number); }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-tools here")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("flag", ["-static", "-pie"])
+def test_musl(flag: str, engine: str, place: Path) -> None:
+    """With the static library, which was compiled for glibc."""
+    missing, program = place / "missing.c", place / "program"
+    missing.write_text(MISSING_IN_MUSL)
+    kernel_headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
+    command = ["musl-gcc", flag, f"-I{BUILD}/include", *kernel_headers, "-o", program]
+    subprocess.run([*command, PROGRAM, missing, BUILD / "libsyscript.a"], check=True)
+    linked = b"ld-musl" in program.read_bytes()
+    assert linked == (flag == "-pie")
+    for backend in (KERNEL, USER):
+        chosen = {"SYSCRIPT_ENGINE": engine, "SYSCRIPT_BACKEND": {1: "kernel", 2: "user"}[backend]}
+        assert run(program, **chosen) == f"done in {backend}\n"
+
+
 @pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb here")
 def test_gdb() -> None:
     command = [COMMAND, "run", "--time-limit", "10000", HELLO, "20", "22"]
