@@ -152,6 +152,15 @@ def nfs(at: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def virtiofs(at: Path) -> Iterator[Path]:
+    """A directory of the host's, which `vm/guest --virtiofs` shares."""
+    load("virtiofs")
+    with mounted("virtiofs", at, "shared") as path:
+        path.chmod(0o777)
+        yield path
+
+
+@contextmanager
 def beside(at: Path) -> Iterator[Path]:
     """In the repository, which the guest has from its host by 9p."""
     with tempfile.TemporaryDirectory(dir=ROOT / "build", prefix=at.name) as path:
@@ -181,6 +190,7 @@ MADE: dict[str, Mount] = {
     "fuse-ntfs": by_process("64M", "mkfs.ntfs", ["-qfF"], "ntfs-3g", "-o", "permissions"),
     "nfs": nfs,
     "9p": beside,
+    "virtiofs": virtiofs,
 }
 
 
@@ -207,7 +217,8 @@ READ_ONLY: dict[str, Callable] = {
 
 OWN: dict[str, tuple[str, str]] = {
     "proc": ("/proc/sys", ""),
-    "sys": ("/sys/kernel", ""),
+    # Not all of /sys/kernel, where tracefs is mounted.
+    "sys": ("/sys/kernel/irq", ""),
     "cgroup2": ("/sys/fs/cgroup", "cgroup2"),
     "tracefs": ("/sys/kernel/tracing", "tracefs"),
     "securityfs": ("/sys/kernel/security", "securityfs"),
@@ -220,7 +231,6 @@ MISSING: dict[str, tuple[str, str]] = {
     "ntfs3": ("ntfs3", "Debian's 6.1 is built without it"),
     "bcachefs": ("bcachefs", "Linux 6.1 does not have it"),
     "cifs": ("", "the guest's clock leaps over waits: the server is taken for dead (EHOSTDOWN)"),
-    "virtiofs": ("", "vm/guest has no memory that a server on the host could share"),
 }
 
 
