@@ -23,6 +23,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,7 @@ def on_terminal(root: Path, command: str) -> tuple[int, str]:
     """Run a command on a terminal of its own; questions are answered with yes."""
     pid, terminal = pty.fork()
     if not pid:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, a shell does not
         argv = argv_of(root, command)
         os.execvp(argv[0], argv)
     text, answered = b"", 0
