@@ -213,22 +213,30 @@ QUICK(reply)
 	return quick_end(L, func, 1, nresults);
 }
 
+/* The compiled form of a function of a library. */
+struct quick {
+	const char *name;
+	compiled *f;
+};
+
+/* Gives functions in the table on the stack's top their compiled forms. */
+static void set_quick_forms(lua_State *L, const struct quick *quick, int n)
+{
+	for (; n--; quick++) {
+		lua_getfield(L, -1, quick->name);
+		clvalue(L->top - 1)->c.id = (long)quick->f;
+		lua_pop(L, 1);
+	}
+}
+
 static void set_quick(lua_State *L)
 {
-	static const struct {
-		const char *name;
-		compiled *f;
-	} quick[] = {
+	static const struct quick quick[] = {
 		{ "len", quick_len }, { "u1", quick_u1 }, { "u2", quick_u2 }, { "u4", quick_u4 },
 		{ "udp", quick_udp }, { "ports", quick_ports }, { "find", quick_find },
 		{ "equals", quick_equals }, { "str", quick_str }, { "put", quick_put },
 		{ "reply", quick_reply },
 	};
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(quick); i++) {
-		lua_getfield(L, -1, quick[i].name);
-		clvalue(L->top - 1)->c.id = (long)quick[i].f;
-		lua_pop(L, 1);
-	}
+	set_quick_forms(L, quick, ARRAY_SIZE(quick));
 }

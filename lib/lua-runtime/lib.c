@@ -966,8 +966,7 @@ static void open_libraries(lua_State *L)
 	lazy_table(L, "syscall", no_functions, syscall_index);
 	lazy_table(L, "errno", no_functions, errno_index);
 	lazy_table(L, "const", no_functions, const_index);
-	luaL_register(L, "net", net_functions);
+	open_net(L);
 	luaL_register(L, "fs", fs_functions);
 	open_frames(L);
-	open_messages(L);
 }

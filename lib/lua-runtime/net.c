@@ -13,6 +13,9 @@
 /* The type's name in errors, and its key in the registry. */
 #define MESSAGES	"messages"
 
+/* Their metatable, hidden from scripts. */
+static HOT const Table *messages_meta;
+
 /* @engine assigned the number; another engine has to import the array again. */
 struct messages {
 	unsigned int number, n;
@@ -176,13 +179,18 @@ static const luaL_Reg net_functions[] = {
 	{ NULL, NULL },
 };
 
-/* Hides the metatable from getmetatable(). */
-static void open_messages(lua_State *L)
+/* lib_quick.c: adds compiled code's variants of functions in the table on the stack's top. */
+static void set_quick_net(lua_State *L);
+
+static void open_net(lua_State *L)
 {
+	luaL_register(L, "net", net_functions);
+	set_quick_net(L);
 	luaL_newmetatable(L, MESSAGES);
+	messages_meta = hvalue(L->top - 1);
 	lua_pushcfunction(L, messages_gc);
 	lua_setfield(L, -2, "__gc");
 	lua_pushboolean(L, 0);
 	lua_setfield(L, -2, "__metatable");
-	lua_pop(L, 1);
+	lua_pop(L, 2);
 }

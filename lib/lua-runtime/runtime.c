@@ -50,6 +50,7 @@
 #include "join.c"
 #include "compiled.c"
 #include "frames_quick.c"
+#include "lib_quick.c"
 
 /* -- Calls ------------------------------------------------------------------------ */
 

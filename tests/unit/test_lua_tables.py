@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+"""Tables, results and batches in code compiled for the confined engine: what is done by a call in
+Lua, but has a short way there."""
+
+from __future__ import annotations
+
+import errno
+
+from test_lua_compiler import both
+
+BATCHES = """
+local AF_UNIX, SOCK_DGRAM = const.AF_UNIX, const.SOCK_DGRAM
+local fds = util.buffer(8)
+assert(syscall.socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) == 0)
+local a, b = util.peek(fds), util.peek(fds + 4)
+local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
+local function messages(n)
+  local bufs, msgs, data = iovec.new(n), mmsghdr.new(n), {}
+  for i = 1, n do
+    data[i] = util.buffer(16)
+    bufs[i].iov_base, bufs[i].iov_len = data[i], 16
+    msgs[i].msg_hdr.msg_iov, msgs[i].msg_hdr.msg_iovlen = bufs[i][0], 1
+  end
+  return msgs[1][0], data
+end
+local out, texts = messages(4)
+local in_, data = messages(4)
+local inbox, small = net.messages(in_, 4), net.messages(in_, 2)
+local DONTWAIT = const.MSG_DONTWAIT
+local recv, send = net.recv, net.send
+local function put() local sent = send(a, out, 4, 0) return sent end
+local function take(n) local got = recv(b, inbox, n, DONTWAIT) return got end
+local function both(n) local got, more = recv(b, inbox, n, DONTWAIT) return got, more end
+local function any(...) return recv(...) end
+function run()
+  for i = 1, 4 do util.str_out("text " .. i .. "          ", texts[i]) end
+  print(put()) print(take(3)) print(util.str_in(data[1], 6), util.str_in(data[3], 6))
+  print(take(4)) print(util.str_in(data[1], 6)) print(take(4)) print(both(4))
+  print(put(), put()) print(take(0)) print(take(-1)) print(any(b, small)) print(any(b, small, 1))
+  print((any(b, inbox, 4, DONTWAIT)))
+  for _, n in ipairs { -2, 5, 1.5, 2 ^ 32 + 1, "2", "x", {} } do print(pcall(take, n)) end
+  for _, fd in ipairs { -1, 2 ^ 31, 2 ^ 32 + b, 1.5, "x" } do
+    print(pcall(recv, fd, inbox, 1, DONTWAIT)) print(pcall(send, fd, out, 1, 0))
+  end
+  print(pcall(recv, b, out, 1, DONTWAIT)) print(pcall(recv, b, nil, 1, DONTWAIT))
+  print(pcall(recv, b, inbox, 1, 2 ^ 40)) print(pcall(recv, b, inbox, 1, "x"))
+  print(send(a, 16, 1, 0), send(a, out, 0, 0), send(a, out, 1, 2 ^ 40))
+  print(pcall(send, a, out, 65, 0)) print(pcall(send, a, out, -1, 0)) print(pcall(send))
+  print(send(a, out, 1, 0, inbox), send(a, out, 1))
+end
+"""
+
+
+def test_batches_of_messages() -> None:
+    done = both(BATCHES)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert lines[:4] == ["4", "3", "text 1\ttext 3", "1"]
+    assert lines[5:7] == [str(-errno.EAGAIN), f"{-errno.EAGAIN}\tnil"]
