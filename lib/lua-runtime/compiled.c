@@ -477,6 +477,11 @@ static long compiled_tail(lua_State *L, long pc)
 		move_down(L, at.ra);
 		return COMPILED_TAIL | (long)(tailcalls << 32);
 	}
+	if (iscfunction(at.ra) && compiled_number(at.ra)) {
+		L->ci->savedpc = L->savedpc;
+		return ((compiled *)compiled_number(at.ra))(NULL, at.ra, L->top - at.ra - 1,
+							    (unsigned int)LUA_MULTRET, L);
+	}
 	how = luaD_precall(L, at.ra, LUA_MULTRET);
 	if (how != PCRLUA || compiled_begun(L))
 		return go_on(L, how);

@@ -951,6 +951,9 @@ static void limit_libraries(lua_State *L, const struct runtime_call *call)
 	}
 }
 
+/* lib_quick.c: adds compiled code's variants of functions in the table on the stack's top. */
+static void set_quick_util(lua_State *L);
+
 static void open_libraries(lua_State *L)
 {
 	luaopen_base(L);
@@ -963,6 +966,7 @@ static void open_libraries(lua_State *L)
 	open_math(L);
 	open_int64(L);
 	lazy_table(L, "util", util_functions, util_index);
+	set_quick_util(L);
 	lazy_table(L, "syscall", no_functions, syscall_index);
 	lazy_table(L, "errno", no_functions, errno_index);
 	lazy_table(L, "const", no_functions, const_index);

@@ -2,8 +2,49 @@
 /*
  * Fast paths of functions of libraries, for compiled code: as those of frames' methods
  * (frames_quick.c). Unusual arguments, and messages that have to be imported again, go to the
- * functions in net.c.
+ * functions in lib.c and net.c.
  */
+
+/* -- util ---------------------------------------------------------------------------------------- */
+
+/* The kind that a string names; false: it is not one. */
+static inline bool quick_kind(const TValue *o, struct kind *kind)
+{
+	const char *s;
+
+	if (!ttisstring(o) || tsvalue(o)->len != 2)
+		return false;
+	s = svalue(o);
+	*kind = (struct kind){ s[1] - '0', s[0] == 'i', s[0] == 'b' };
+	return (kind->size == 8 || kind->size == 4 || kind->size == 2 ||
+		(kind->size == 1 && !kind->is_big)) &&
+	       (s[0] == 'u' || kind->is_signed || kind->is_big);
+}
+
+/* util.peek(addr, kind): compiled code has kinds that are constants inline. */
+QUICK(peek)
+{
+	struct kind kind;
+	long v = 0;
+
+	if (nargs != 2 || !quick_is_int(func + 1) || !quick_kind(func + 2, &kind) ||
+	    !is_own(nvalue(func + 1), kind.size))
+		return quick_not(L, func, nargs, nresults);
+	v = load((const char *)nvalue(func + 1), kind);
+	if (!num_is_int(v))
+		return quick_not(L, func, nargs, nresults);
+	setnvalue(func, v);
+	return quick_end(L, func, 1, nresults);
+}
+
+static void set_quick_util(lua_State *L)
+{
+	static const struct quick quick[] = { { "peek", quick_peek } };
+
+	set_quick_forms(L, quick, ARRAY_SIZE(quick));
+}
+
+/* -- net ----------------------------------------------------------------------------------------- */
 
 static inline bool quick_are_ints(const TValue *o, int n)
 {

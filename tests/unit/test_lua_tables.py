@@ -57,3 +57,33 @@ def test_batches_of_messages() -> None:
     assert done.returncode == 0, done.stderr
     assert lines[:4] == ["4", "3", "text 1\ttext 3", "1"]
     assert lines[5:7] == [str(-errno.EAGAIN), f"{-errno.EAGAIN}\tnil"]
+
+
+SCALARS = """
+local peek, room = util.peek, util.buffer(16)
+for i = 0, 15 do util.poke(room + i, "u1", (i * 37 + 200) % 256) end
+local kinds = { "i1", "u1", "i2", "u2", "b2", "i4", "u4", "b4", "i8", "u8", "b8" }
+local others = { "b1", "u3", "x2", "i", "i44", "", 4, false }
+local function get(at, kind) local v, more = peek(at, kind) return v, more end
+local function tail(at, kind) return peek(at, kind) end
+local function show(at, kind)
+  local ok, a, b = pcall(get, at, kind)
+  local _, c, d = pcall(tail, at, kind)
+  local last = select("#", tail(room, "u1"), tail(room, "i8"))
+  print(kind, ok, tostring(a), b, tostring(c), d, last)
+end
+function run()
+  for i = 1, #kinds do show(room, kinds[i]) show(room + 7, kinds[i]) end
+  for i = 1, #others do show(room, others[i]) end
+  show(room) show(16, "u1") show(-1, "u1") show(0.5, "u1") show(2 ^ 60, "u1") show("x", "u1")
+  util.poke(room, "u8", 7) show(room, "u8") show(room, "b8")
+  show(math.floor(room / 2 ^ 21) * 2 ^ 21 + 2 ^ 21 - 4, "u8")
+  print(pcall(peek), pcall(peek, room, "i4", 1))
+end
+"""
+
+
+def test_scalars_of_any_kind() -> None:
+    done = both(SCALARS)
+    assert done.returncode == 0, done.stderr
+    assert "u2\ttrue\t60872\tnil\t60872\tnil\t2\n" in done.stdout
