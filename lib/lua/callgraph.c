@@ -7,7 +7,7 @@
  * The search begins at run(), and follows its upvalues, tables in these, and so on. Of the table
  * of globals, and of tables in it, such as libraries, it follows only fields whose names occur in
  * functions that were found; so it is repeated until it finds no more. To find few functions, it
- * treats all tables in this way, and ignores calls of table fields.
+ * treats all tables in this way, but for handlers of accesses, and ignores calls of table fields.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +123,15 @@ static void visit_meta(struct reach *r, uint64_t table)
 	}
 }
 
+/* Is the table's field a handler, in case that it is a metatable of tables to be made later? */
+static bool is_handler(const struct reach *r, struct value key)
+{
+	char name[16];
+
+	runtime_text(r->runtime, key, name, sizeof(name));
+	return !strcmp(name, "__index") || !strcmp(name, "__newindex");
+}
+
 static void visit_table(struct reach *r, uint64_t table, bool only_named)
 {
 	const struct runtime *runtime = r->runtime;
@@ -139,7 +148,8 @@ static void visit_table(struct reach *r, uint64_t table, bool only_named)
 		visit(r, runtime_value(runtime, array + (uint64_t)i * VALUE_SIZE), false);
 	for (i = 0; i <= mask && i < FIELDS_MOST; i++, node += NODE_SIZE) {
 		key = runtime_value(runtime, node + NODE_KEY);
-		if (is_named(r, key) || !(only_named || (r->few && key.tag == TAG_STRING)))
+		if (is_named(r, key) ||
+		    !(only_named || (r->few && key.tag == TAG_STRING && !is_handler(r, key))))
 			visit(r, runtime_value(runtime, node), table == r->globals);
 	}
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import errno
 
-from test_lua_compiler import both
+from test_lua_compiler import both, mcode
 
 BATCHES = """
 local AF_UNIX, SOCK_DGRAM = const.AF_UNIX, const.SOCK_DGRAM
@@ -87,3 +87,22 @@ def test_scalars_of_any_kind() -> None:
     done = both(SCALARS)
     assert done.returncode == 0, done.stderr
     assert "u2\ttrue\t60872\tnil\t60872\tnil\t2\n" in done.stdout
+
+
+def test_handlers_of_tables_made_later() -> None:
+    """They are compiled even if most functions in fields are left out, for lack of room."""
+    large = "".join(
+        f" t.f{i} = function(a, b)" + " a = b[a] b = a[b]" * 60 + " end" for i in range(60)
+    )
+    text = (
+        "local mt, t = {}, {}"
+        + large
+        + " function mt.%s(t, k) for i = 1, k do k = k + i - i end return k end"
+        " function run() print(setmetatable({}, mt)[7], t) end"
+    )
+    assert (
+        mcode(text % "__index", True)
+        > mcode(text % "__other", True)
+        > mcode(text % "__other", False)
+    )
+    assert both(text.replace("[7], t", "[7]") % "__index").stdout == "7\n"
