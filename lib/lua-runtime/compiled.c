@@ -678,12 +678,76 @@ static long compiled_compare(lua_State *L, long pc)
 	}
 }
 
+/*
+ * The number of elements of @t up to the one with @key, in the order of next(); -1: next() has to
+ * look for it.
+ */
+static long next_place(const Table *t, const TValue *key)
+{
+	int i = arrayindex(key);
+	const Node *n;
+
+	if (ttisnil(key))
+		return 0;
+	if (0 < i && i <= t->sizearray)
+		return i;
+	for (n = mainposition(t, key); n; n = gnext(n))
+		if (gkey(n)->tt == key->tt && gkey(n)->value.gc == key->value.gc)
+			return t->sizearray + (n - t->node) + 1;
+	return -1;
+}
+
+/* As luaH_next(): the element at @place or after it at @to; returns 0 at the end. */
+static long put_next(lua_State *L, const Table *t, long place, StkId to)
+{
+	const Node *n, *end = t->node + sizenode(t);
+
+	for (; place < t->sizearray; place++) {
+		if (ttisnil(&t->array[place]))
+			continue;
+		setnvalue(to, place + 1);
+		setobj2s(L, to + 1, &t->array[place]);
+		return 1;
+	}
+	for (n = t->node + (place - t->sizearray); n < end; n++) {
+		if (ttisnil(gval(n)))
+			continue;
+		setobj2s(L, to, key2tval(n));
+		setobj2s(L, to + 1, gval(n));
+		return 1;
+	}
+	return 0;
+}
+
+/* A loop over next(), as pairs() begins it, without a call; -1: it is another one. */
+static long loop_next(lua_State *L, StkId ra, int wanted)
+{
+	StkId to = ra + 3;
+	long place;
+
+	if (!iscfunction(ra) || clvalue(ra)->c.f != luaB_next || !ttistable(ra + 1))
+		return -1;
+	place = next_place(hvalue(ra + 1), ra + 2);
+	if (place < 0)
+		return -1;
+	if (!put_next(L, hvalue(ra + 1), place, to)) {
+		setnilvalue(to);
+		return 0;
+	}
+	put_nils(to, 2, wanted);
+	setobjs2s(L, to - 1, to);
+	return 1;
+}
+
 /* Does the loop continue? */
 static long compiled_tforloop(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);
 	StkId cb = at.ra + 3;
+	long more = loop_next(L, at.ra, GETARG_C(at.i));
 
+	if (more >= 0)
+		return more;
 	setobjs2s(L, cb + 2, at.ra + 2);
 	setobjs2s(L, cb + 1, at.ra + 1);
 	setobjs2s(L, cb, at.ra);

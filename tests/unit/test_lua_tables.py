@@ -6,7 +6,51 @@ from __future__ import annotations
 
 import errno
 
-from test_lua_compiler import both, mcode
+import pytest
+from test_lua_compiler import STRESS, both, mcode
+
+# Loops over next(): those that pairs() begins, and others that only look like these.
+LOOPS = """
+local function all(f, t, first)
+  local seen = {}
+  for k, v in f, t, first do seen[#seen + 1] = tostring(k) .. "=" .. tostring(v) end
+  return table.concat(seen, " ")
+end
+local function clear(t)
+  local n = 0
+  for k in pairs(t) do
+    t[k] = nil
+    collectgarbage()
+    n = n + 1
+  end
+  return n, next(t)
+end
+local function three(t) for k, v, w in pairs(t) do print(k, v, w) end end
+local function change(t) for k, v in pairs(t) do t[k] = v + 1 end end
+function run()
+  local t = { 10, nil, 30, nil, 50, x = 1, [2.5] = 2, [true] = 3, [-1] = 4, [2 ^ 40] = 5 }
+  print(all(next, t)) print(all(next, t, 3)) print(all(next, t, "x")) print(all(next, t, true))
+  print(all(next, {})) print(all(next, { nil, nil }))
+  change(t)
+  print(all(next, t))
+  local keys = {}
+  for i = 1, 50 do keys["key" .. i], keys[i + 0.5], keys[i] = i, i, i end
+  print(clear(keys)) print(clear(t))
+  three { 5, y = 6 }
+  print(pcall(all, next, {}, "missing")) print(pcall(all, next, { 1 }, 7))
+  print(pcall(all, next, 5)) print(pcall(all, 5, {})) print(pcall(all, nil, {}))
+  print(all(function(s, k) if k < s then return k + 1, "v" end end, 3, 0))
+  print(all(setmetatable({}, { __call = function(_, t, k) return next(t, k) end }), { z = 1 }))
+end
+"""
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_loops_over_next(stress: str) -> None:
+    done = both(stress + LOOPS)
+    assert done.returncode == 0, done.stderr
+    assert "invalid key to 'next'" in done.stdout and "\n150\tnil\n" in done.stdout
+
 
 BATCHES = """
 local AF_UNIX, SOCK_DGRAM = const.AF_UNIX, const.SOCK_DGRAM
