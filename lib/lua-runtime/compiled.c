@@ -556,7 +556,7 @@ static long compiled_gettable(lua_State *L, long pc)
 	if (ttistable(rb) && ttisnumber(key) && nvalue(key) == (int)nvalue(key)) {
 		const TValue *value = luaH_getnum(hvalue(rb), (int)nvalue(key));
 
-		if (!ttisnil(value)) {
+		if (!ttisnil(value) || !hvalue(rb)->metatable) {
 			setobj2s(L, at.ra, value);
 			return 0;
 		}

@@ -372,20 +372,35 @@ static bool is_index(const struct compiler *c, u32 rk)
 	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
 }
 
-/* r3 = the address of the element with the string key R(@key) in the table R(@table). */
-static void find_by_text(struct compiler *c, u32 table, u32 key, u32 slow)
+/*
+ * r3 = the address of the element with the string key R(@key) in the table R(@table); goes to
+ * @absent if there is none, or if it is nil.
+ */
+static void find_by_text(struct compiler *c, u32 table, u32 key, u32 absent, u32 slow)
 {
 	check_tag(c, table, T_TABLE, TAG_TABLE, slow);
 	load_object(c, 1, table);
 	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, key));
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_field]);
-	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, absent);
 	emit_mov(c->e, 3, 0);
 }
 
-static void get_by_text(struct compiler *c, u32 i, u32 slow)
+/* The table has no such field: the value is nil, unless there is a metatable. */
+static void emit_absent(struct compiler *c, const struct cold *cold)
 {
-	find_by_text(c, b_of(i), c_of(i), slow);
+	load_object(c, 1, b_of(insn_at(c)));
+	emit_load(c->e, INSN_DW, 0, 1, TABLE_METATABLE);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold->target);
+	emit_constant(c->e, 4, TAG_NIL);
+	emit_constant(c->e, 5, 0);
+	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(insn_at(c))), 4);
+	emit_jump(c->e, cold->back);
+}
+
+static void get_by_text(struct compiler *c, u32 i, u32 back, u32 slow)
+{
+	find_by_text(c, b_of(i), c_of(i), cold_path_to(c, emit_absent, back, slow), slow);
 	emit_load(c->e, INSN_W, 4, 3, VALUE_TAG);
 	emit_load(c->e, INSN_DW, 5, 3, 0);
 	take_value(c, a_of(i));
@@ -394,7 +409,7 @@ static void get_by_text(struct compiler *c, u32 i, u32 slow)
 /* R(a)[R(b)] = RK(c), with a string key.  The slow path stores to watched tables. */
 static void set_by_text(struct compiler *c, u32 i, u32 slow)
 {
-	find_by_text(c, a_of(i), b_of(i), slow);
+	find_by_text(c, a_of(i), b_of(i), slow, slow);
 	load_object(c, 1, a_of(i));
 	emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
 	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_WATCHED, slow);
@@ -410,7 +425,7 @@ static void emit_by_text(struct compiler *c, const struct cold *cold)
 	u32 i = insn_at(c);
 
 	if (op_of(i) == OP_GETTABLE)
-		get_by_text(c, i, cold->target);
+		get_by_text(c, i, cold->back, cold->target);
 	else
 		set_by_text(c, i, cold->target);
 	emit_jump(c->e, cold->back);
@@ -490,7 +505,7 @@ void compile_gettable(struct compiler *c)
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_gettable, back);
 	if (is_text(c, c_of(i))) {
-		get_by_text(c, i, slow);
+		get_by_text(c, i, back, slow);
 		return emit_land(c->e, back);
 	}
 	if (!is_index(c, c_of(i)))
@@ -516,9 +531,17 @@ static void set_slowly(struct compiler *c)
 	emit_land(c->e, back);
 }
 
+/* The element of the table in r1 is nil: it can be set unless there is a metatable. */
+static void emit_new_element(struct compiler *c, const struct cold *cold)
+{
+	emit_load(c->e, INSN_DW, 0, 1, TABLE_METATABLE);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
 void compile_settable(struct compiler *c)
 {
-	u32 i = insn_at(c), back, slow;
+	u32 i = insn_at(c), back, slow, set;
 	s32 at;
 
 	if (!may_be_table(c, a_of(i)))
@@ -538,7 +561,9 @@ void compile_settable(struct compiler *c)
 	check_text(c, b_of(i), back, slow);
 	at = load_element(c, 2, a_of(i), b_of(i), slow);
 	emit_load(c->e, INSN_W, 0, 2, at + VALUE_TAG);
-	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, slow);
+	set = emit_label(c->e);
+	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_NIL, cold_path_to(c, emit_new_element, set, slow));
+	emit_land(c->e, set);
 	set_element(c, 2, at, slow);
 	emit_land(c->e, back);
 }

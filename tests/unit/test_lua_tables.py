@@ -52,6 +52,55 @@ def test_loops_over_next(stress: str) -> None:
     assert "invalid key to 'next'" in done.stdout and "\n150\tnil\n" in done.stdout
 
 
+# Keys that the compiler knows to be strings, and integers, in tables that lack them.
+ABSENT = """
+local plain, empty = { one = 1, [1] = "first" }, {}
+local meta = setmetatable({ one = 1, 7 }, { __index = function(_, k) return "no " .. k end })
+local function text(t, k) local key = string.lower(k) local v = t[key] return v, v == nil end
+local function number(t, k) local v = t[k + 1] return v, v == nil end
+local function same(t) t = t[string.lower("GONE")] return t end
+function run()
+  for _, t in ipairs { plain, empty, meta } do
+    print(text(t, "ONE")) print(text(t, "TWO")) print(number(t, 0)) print(number(t, 2 ^ 20))
+    print(same(t))
+  end
+  print(pcall(text, 5, "A")) print(pcall(text, nil, "A")) print(text("x", "LEN") ~= nil)
+end
+"""
+
+
+def test_absent_elements() -> None:
+    done = both(ABSENT)
+    assert done.returncode == 0 and "nil\ttrue\n" in done.stdout and "no two\tfalse" in done.stdout
+
+
+# Elements that are nil in arrays, with metatables and without.
+NEW = """
+local function set(t, i, v) t[i] = v return rawget(t, i) end
+local function first(t, v) t[1] = v return rawget(t, 1) end
+local function fill(n) local t = {} for i = 1, n do t[i] = { i } end return #t, t[n][1] end
+local logged = {}
+local function log(t, k, v) logged[#logged + 1] = k .. ":" .. tostring(v) end
+function run()
+  for _, meta in ipairs { {}, { __newindex = log }, { __index = log } } do
+    local t = setmetatable({ 1, 2, 3, 4 }, meta)
+    rawset(t, 1, nil) rawset(t, 3, nil)
+    print(set(t, 3, "new"), first(t, "new"), set(t, 2, "other"), set(t, 9, 9), set(t, 4, nil))
+  end
+  local t = { 1, 2, 3, 4 }
+  t[3] = nil
+  print(set(t, 3, "new"), set(t, 3, nil), set(t, 3, { 1 })[1], fill(100))
+  print(table.concat(logged, " "))
+end
+"""
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_new_elements(stress: str) -> None:
+    done = both(stress + NEW)
+    assert done.returncode == 0 and "3:new 1:new 9:9" in done.stdout
+
+
 BATCHES = """
 local AF_UNIX, SOCK_DGRAM = const.AF_UNIX, const.SOCK_DGRAM
 local fds = util.buffer(8)
