@@ -101,6 +101,23 @@ def test_new_elements(stress: str) -> None:
     assert done.returncode == 0 and "3:new 1:new 9:9" in done.stdout
 
 
+def test_results() -> None:
+    """Functions that return some results, to callers that want fewer, more, or all."""
+    text = ""
+    for n in range(9):
+        values = ", ".join(f"a + {i}" for i in range(n))
+        text += f"""
+        local function f{n}(a) local b = {{ a }} return {values} end
+        local function fewer{n}() local a, b, c, d = f{n}(1) return a, b, c, d end
+        local function more{n}() local a, b, c, d, e, f, g, h, i, j = f{n}(2) return i, j, h end
+        local function show{n}()
+          print(fewer{n}()) print(more{n}()) print(f{n}(3)) print((f{n}(4))) f{n}(5)
+        end
+        """
+    text += "function run() " + " ".join(f"show{n}()" for n in range(9)) + " end"
+    assert both(text).returncode == 0
+
+
 BATCHES = """
 local AF_UNIX, SOCK_DGRAM = const.AF_UNIX, const.SOCK_DGRAM
 local fds = util.buffer(8)
