@@ -539,16 +539,25 @@ static long compiled_read_number(lua_State *L, StkId ra, unsigned long address, 
 	return 1;
 }
 
+/* The most bytes that table.concat() joins here. */
+#define CONCAT_MOST	(64 << 10)
+
+/* A place for a string of @len bytes, with room behind it for the rest of a word. */
+static inline char *concat_room(lua_State *L, unsigned long len)
+{
+	return len <= ROOM ? room : luaZ_openspace(L, &G(L)->buff, len + sizeof(long));
+}
+
 /*
- * table.concat() with @nargs arguments, of strings in the table's array; returns 0 for longer or
- * other ones.
+ * table.concat() with @nargs arguments, of strings in the table's array; returns 0 for other or
+ * long ones.
  */
 static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 {
 	const char *separator = "";
 	unsigned long separator_len = 0, len = 0;
 	long i = 1, last, n;
-	char *to = room;
+	char *to, *text;
 	Table *t;
 
 	if (!ttistable(ra + 1))
@@ -571,8 +580,7 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 			return 0;
 		last = nvalue(ra + 4);
 	}
-	if (i < 1 || i != (int)i || last != (int)last || last > t->sizearray ||
-	    separator_len > ROOM)
+	if (i < 1 || i != (int)i || last != (int)last || last > t->sizearray)
 		return 0;
 	for (n = i; n <= last; n++) {
 		const TValue *o = &t->array[n - 1];
@@ -580,15 +588,16 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		if (!ttisstring(o))
 			return 0;
 		len += tsvalue(o)->len + separator_len;
-		if (len > ROOM)
+		if (len > CONCAT_MOST)
 			return 0;
 	}
+	text = to = concat_room(L, len);
 	for (; i <= last; i++) {
 		to = copy_text(to, svalue(&t->array[i - 1]), tsvalue(&t->array[i - 1])->len);
 		if (i < last)
 			to = copy_text(to, separator, separator_len);
 	}
-	put_text(L, ra, room, to - room);
+	put_text(L, ra, text, to - text);
 	check_collector(L);
 	return 1;
 }

@@ -118,6 +118,29 @@ def test_results() -> None:
     assert both(text).returncode == 0
 
 
+# Joined in a buffer of 2 KiB, in one for the string, and by Lua.
+JOINED = """
+local function join(n, s, by) local t = {} for i = 1, n do t[i] = s .. i end
+  return table.concat(t, by), table.concat(t, by, 2), table.concat(t, by, 2, n - 1) end
+local function sum(s) local h = 0 for i = 1, #s do h = (h * 31 + s:byte(i)) % 65521 end return h end
+function run()
+  for _, n in ipairs { 2, 3, 100, 250, 300, 3000, 9000 } do
+    for _, by in ipairs { "", ", ", (";"):rep(7) } do
+      local a, b, c = join(n, "name.", by)
+      print(n, #by, #a, sum(a), #b, sum(b), #c, sum(c))
+    end
+  end
+  print(#table.concat({ "a", "b", "c" }, ("-"):rep(5000)))
+  print(pcall(table.concat, { ("x"):rep(3000), {} }))
+end
+"""
+
+
+def test_long_strings_are_joined() -> None:
+    done = both(JOINED, "--time-limit", "5s", "--memory-limit", "8M")
+    assert done.returncode == 0 and "10003" in done.stdout
+
+
 BATCHES = """
 local AF_UNIX, SOCK_DGRAM = const.AF_UNIX, const.SOCK_DGRAM
 local fds = util.buffer(8)
