@@ -7,7 +7,8 @@
  * Hashes and random numbers multiply beyond the 52 bits of an integer and take the result modulo a
  * constant: (h * 16777619) % 2^32. Such a chain of instructions is computed as one, in 63 bits,
  * where each product and sum is rounded to the 53 bits that a double has. Nothing is stored before
- * the chain's end, so a slow path can begin again with its first instruction.
+ * the chain's end, so a slow path can begin again with its first instruction. So are sums and
+ * products of integers whose results only the next of them uses, as in an address.
  */
 #include <stdlib.h>
 
@@ -499,9 +500,64 @@ static void compile_floored(struct compiler *c, u32 i, s64 k)
 	emit_land(c->e, back);
 }
 
+/* Is the result certainly an integer, as the function is left otherwise? */
+static bool is_sure(const struct compiler *c, u32 pc)
+{
+	return is_chained(op_of(c->p->code[pc])) && types_of_arith(&c->types, pc) == T_INTEGER;
+}
+
+/* The fast code of a loop may continue in the code here at any instruction. */
+static bool is_in_fast_loop(const struct compiler *c, u32 pc)
+{
+	u32 end;
+
+	for (end = pc; end < c->p->ncode; end += 1 + proto_operands(c->p, end))
+		if (c->fast[end] && end + 1 + sbx_of(c->p->code[end]) <= pc)
+			return true;
+	return false;
+}
+
+/* Does only the next instruction use the result of the one at @pc, as an operand? */
+static bool is_joined(const struct compiler *c, u32 pc)
+{
+	u32 value = a_of(c->p->code[pc]), next = pc + 1;
+
+	return next < c->p->ncode && c->p->begins[next] && c->types.reached[next] &&
+	       !c->types.target[next] && !c->p->captured[value] && is_sure(c, next) &&
+	       a_of(c->p->code[next]) == value && other_operand(c->p->code[next], value) >= 0 &&
+	       !types_chain(&c->types, next) && !c->caller && !is_in_fast_loop(c, pc);
+}
+
+/* The current instruction of several, with r1 as R(@value). */
+static void emit_joined(struct compiler *c, u32 value, u32 fail)
+{
+	u32 i = insn_at(c), rk = other_operand(i, value);
+
+	if (op_of(i) == OP_MUL)
+		emit_multiply(c, wide_of(range_of(c, value)), rk, false, fail);
+	else
+		emit_sum(c, op_of(i) == OP_ADD ? INSN_ADD : INSN_SUB, rk, fail);
+	if (!range_fits(range_of_arith(op_of(i), range_of(c, b_of(i)), range_of(c, c_of(i)))))
+		check_integer(c, 1, fail);
+}
+
+/* Computes the current instruction in r1, and those after it that are joined to it. */
+static void emit_sums(struct compiler *c, bool sure, u32 fail)
+{
+	u32 n = 1, value = a_of(insn_at(c));
+
+	emit_arith(c, insn_at(c), fail);
+	for (; sure && n < CHAIN_MOST && is_joined(c, c->pc); n++) {
+		defer_after(c);
+		c->pc++;
+		defer_before(c);
+		emit_joined(c, value, fail);
+	}
+}
+
 void compile_arith(struct compiler *c)
 {
-	u32 i = insn_at(c), back, fail;
+	u32 i = insn_at(c), first = c->pc, back, fail, last;
 	u32 chain = op_of(i) == OP_MOD ? 0 : types_chain(&c->types, c->pc);
 	s64 k;
 	bool sure = op_of(i) != OP_MOD && types_of_arith(&c->types, c->pc) == T_INTEGER;
@@ -514,12 +570,16 @@ void compile_arith(struct compiler *c)
 		return call_helper(c, HELPER_arith, c->pc);
 	back = emit_label(c->e);
 	fail = sure ? cold_leave(c) : cold_helper(c, HELPER_arith, back);
-	emit_arith(c, i, fail);
+	emit_sums(c, sure, fail);
+	/* Nothing was stored since the first instruction, so its facts say which tag is there. */
+	last = c->pc;
+	c->pc = first;
 	/* The register already has the tag of the operand. */
 	if (!c->has_deferred[a_of(i)] &&
 	    (a_of(i) == b_of(i) || (op_of(i) != OP_UNM && a_of(i) == c_of(i))))
 		emit_store(c->e, INSN_DW, REG_BASE, slot(c, a_of(i)), 1);
 	else
 		store_integer(c, a_of(i), 1);
+	c->pc = last;
 	emit_land(c->e, back);
 }

@@ -239,3 +239,47 @@ def test_handlers_of_tables_made_later() -> None:
         > mcode(text % "__other", False)
     )
     assert both(text.replace("[7], t", "[7]") % "__index").stdout == "7\n"
+
+
+# Chains of sums and products, in which any operand may be unfit, that end in addresses and values.
+SUMS = """
+local peek, room = util.peek, util.buffer(64)
+for i = 0, 63 do util.poke(room + i, "u1", i) end
+local object = setmetatable({}, {
+  __add = function() return 5 end, __sub = function() return 7 end, __mul = function() return 9 end,
+})
+local function at(p, i) return (peek(p + (i - 1) * 4 - 2 + 2, "u1")) end
+local function back(p, n) local v = peek(p + n - 2, "u1") return v end
+local function big(p) local a = peek(p, "u4") local b = a * a * 3 - a + 1
+  return b, a * 2 - a * 3, a * 1048576 + a * 3 - 1, a * -1 * 0 + 0 end
+local function sum(a, b) local n = #b local s = n + 1 s = s - a s = s + n s = s * 3 return s, n end
+local function self(n) n = n + n n = n - 1 n = 2 * n n = n + 1 return n end
+local function two(t, n) local k = #t * 2 + 1 - n * 0 k = k + k return k end
+local function count(n)
+  local s = 0
+  for i = 1, n do s = s + i - 1 + #"abc" s = s * 2 % 1000003 end
+  return s
+end
+local values = { 0, 1, 3, -1, 2 ^ 31, 2 ^ 51 - 1, -2 ^ 51, 2 ^ 52, 0.5, "2", "x", object, false }
+function run()
+  for _, v in ipairs(values) do
+    local name = v == object and "object" or tostring(v)
+    print(name, pcall(sum, v, "text")) print(name, pcall(self, v)) print(name, pcall(two, "ab", v))
+    local ok, found = pcall(at, room, v)
+    print(name, ok, ok and found) ok, found = pcall(back, room, v) print(name, ok, ok and found)
+    for i = -5, 9 do print(name, pcall(at, v == object and {} or v, i)) end
+    if v == 3 or type(v) ~= "number" then print(name, pcall(count, v)) end
+  end
+  for _, v in ipairs { 0, 1, 255, 65535, 2 ^ 20, 2 ^ 26, 2 ^ 31 - 1, 2 ^ 31, 2 ^ 32 - 1 } do
+    util.poke(room, "u4", v)
+    print(v, big(room))
+  end
+  util.poke(room, "u4", 0x3020100)
+  print(at(room, 5), back(room, 40), sum(1, "four"), count(50))
+end
+"""
+
+
+def test_sums() -> None:
+    done = both(SUMS, "--time-limit", "5s")
+    assert done.returncode == 0 and done.stdout.endswith("16\t38\t24\t224185\n"), done.stdout[-200:]
