@@ -300,20 +300,28 @@ static uint32_t use_bits(const struct types *t, uint32_t pc, uint32_t reg)
 	return bits && is_sum(i) && !is_offset(t, pc, reg) ? INTEGER_BITS : bits;
 }
 
+/* Does the whole function neither write the parameter nor test whether it is there? */
+static bool is_undoubted(const struct types *t, uint32_t reg)
+{
+	uint32_t pc;
+
+	for (pc = 0; pc < t->p->ncode; pc++)
+		if (t->p->begins[pc] && doubts(t, pc, reg))
+			return false;
+	return !t->p->captured[reg];
+}
+
+/* Few parameters become arguments of such functions: only their doubts are looked for. */
 static uint32_t expected_bits(const struct types *t, uint32_t reg)
 {
 	uint32_t pc, bits, least = 0;
 
 	for (pc = 0; pc < t->p->ncode; pc++) {
-		if (!t->p->begins[pc])
-			continue;
-		if (doubts(t, pc, reg))
-			return 0;
-		bits = use_bits(t, pc, reg);
+		bits = t->taken[pc] ? use_bits(t, pc, reg) : 0;
 		if (bits && (!least || bits < least))
 			least = bits;
 	}
-	return t->p->captured[reg] ? 0 : least;
+	return least && is_undoubted(t, reg) ? least : 0;
 }
 
 bool types_find_expected(struct types *t)
