@@ -395,4 +395,5 @@ void runtime_free(struct runtime *runtime)
 	free(runtime->protos);
 	free(runtime->closures);
 	free(runtime->patterns);
+	free(runtime->intrinsics);
 }

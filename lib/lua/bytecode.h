@@ -74,6 +74,7 @@ struct pattern_use {
  * @arena: the arena's address, the same for the process and for the script
  * @state: the address of the lua_State
  * @ntable:   the runtime's functions have numbers from 1 to below @ntable
+ * @intrinsics: for each number: 1 plus the INTRINSIC_* that it is, or 0
  * @replaced: address of the flag that is set once a script replaces a library's function
  * @found:    address for the captures of a compiled pattern
  * @characters: address of the addresses of the strings of one character, each 0 until there is one
@@ -89,6 +90,7 @@ struct runtime {
 	uint64_t state;
 	struct runtime_exports exports;
 	uint32_t ntable;
+	uint8_t *intrinsics;
 	uint64_t replaced, found, characters, seen;
 	struct proto *protos;
 	uint32_t nprotos;

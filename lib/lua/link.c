@@ -186,6 +186,18 @@ static bool check_exports(const struct runtime_exports *exports, u32 ntable)
 	return true;
 }
 
+static bool map_intrinsics(struct runtime *runtime, u32 ntable)
+{
+	const uint64_t *numbers = runtime->exports.intrinsics;
+	u32 n;
+
+	runtime->intrinsics = calloc(ntable, sizeof(*runtime->intrinsics));
+	for (n = 0; runtime->intrinsics && n < INTRINSICS_N; n++)
+		if (numbers[n] < ntable)
+			runtime->intrinsics[numbers[n]] = n + 1;
+	return runtime->intrinsics;
+}
+
 static void free_compiled(struct compiled *compiled)
 {
 	emit_free(&compiled->emit);
@@ -209,7 +221,8 @@ struct image_header *runtime_compile(struct runtime *runtime, const struct image
 	struct image_header *linked = NULL;
 	bool done;
 
-	if (!check_exports(&runtime->exports, header->ntable) || !runtime_read_protos(runtime))
+	if (!check_exports(&runtime->exports, header->ntable) ||
+	    !map_intrinsics(runtime, header->ntable) || !runtime_read_protos(runtime))
 		return NULL;
 	runtime->ntable = header->ntable;
 	runtime_find_libraries(runtime);

@@ -170,15 +170,11 @@ static void forget_from(const struct types *t, struct fact *f, uint32_t reg)
 int intrinsic_of(const struct runtime *runtime, uint64_t origin)
 {
 	uint64_t f;
-	int n;
 
 	if (origin < (uintptr_t)runtime->arena || !runtime_word(runtime, origin + CLOSURE_IS_C, 1))
 		return -1;
 	f = runtime_word(runtime, origin + CLOSURE_F, 8);
-	for (n = 0; n < INTRINSICS_N; n++)
-		if (runtime->exports.intrinsics[n] == f)
-			return n;
-	return -1;
+	return f < runtime->ntable ? runtime->intrinsics[f] - 1 : -1;
 }
 
 bool types_library(const struct types *t, uint32_t pc, const struct fact *f, struct value *found)
