@@ -51,11 +51,10 @@ int vm_syscall_find(const char *name);
 #define vm_kind_address(c)	(vm_kind_letter(c) == 's' || vm_kind_letter(c) == 'p')
 
 /*
- * Types of userdata: net.messages(), net.frames()'s port and frames, integers beyond
- * VM_INT_MAX.  Types other than 0 tell the compiler that metatables do not change.
+ * Types of userdata: net.messages(), net.frames()'s port and frames.  Types other than 0 tell
+ * the compiler that metatables do not change.
  */
-enum vm_ud { VM_UD_MESSAGES = UDTYPE_USERDATA, VM_UD_PORT = UDTYPE__MAX, VM_UD_FRAME,
-	     VM_UD_INT64 };
+enum vm_ud { VM_UD_MESSAGES = UDTYPE_USERDATA, VM_UD_PORT = UDTYPE__MAX, VM_UD_FRAME };
 
 /* net.recv()'s default count: all messages that were imported. */
 #define MMSG_ALL	(-1)
@@ -79,21 +78,22 @@ static LJ_AINLINE int vm_holds(long v)
   return (unsigned long)(v + VM_INT_MAX) <= 2 * (unsigned long)VM_INT_MAX;
 }
 
-/* Pushes it as a number, or as an opaque value that only passes through. */
+/* Pushes it as a number if that holds it, or as a cdata, int64_t or uint64_t. */
 void vm_pushlong(lua_State *L, long v);
+void vm_pushulong(lua_State *L, unsigned long v);
 
-/* Is it such an opaque value? */
+/* Is it such a cdata?  There are no others. */
 static LJ_AINLINE int vm_isint64(cTValue *o, long *v)
 {
-  if (!tvisudata(o) || udataV(o)->udtype != VM_UD_INT64)
+  if (!tviscdata(o))
     return 0;
-  *v = *(const long *)uddata(udataV(o));
+  *v = *(const long *)cdataptr(cdataV(o));
   return 1;
 }
 
 LJ_NORET void vm_badaddr(lua_State *L, unsigned long addr);
 
-/* The integer in argument @narg, which may be a string or opaque; or an error. */
+/* The integer in argument @narg, which may be a string or a cdata; or an error. */
 long vm_asint(lua_State *L, int narg);
 
 /* As above, inline for numbers; vm_optint(): @def if the argument is absent or nil. */

@@ -104,61 +104,10 @@ static LJ_AINLINE double getscalar(const void *p, int kind)
   default:
     if (kind == VM_B8)
       v.i8 = (int64_t)__builtin_bswap64((uint64_t)v.i8);
-    if (v.i8 > VM_INT_MAX || v.i8 < -VM_INT_MAX)
+    if (v.i8 > VM_INT_MAX || v.i8 < (kind == VM_I8 ? -VM_INT_MAX : 0))
       return VM_NAN;
     return (double)v.i8;
   }
-}
-
-/* -- Integers that numbers cannot hold: opaque values --------------------------- */
-
-#define INT64	"int64"
-
-LJ_NOINLINE void vm_pushlong(lua_State *L, long v)
-{
-  if (vm_holds(v)) {
-    lua_pushnumber(L, (lua_Number)v);
-    return;
-  }
-  *(long *)lua_newuserdata(L, sizeof(v)) = v;
-  udataV(L->top - 1)->udtype = VM_UD_INT64;
-  luaL_getmetatable(L, INT64);
-  lua_setmetatable(L, -2);
-}
-
-static int int64_eq(lua_State *L)
-{
-  long a, b;
-  lua_settop(L, 2);
-  lua_pushboolean(L, vm_isint64(L->base, &a) && vm_isint64(L->base + 1, &b) && a == b);
-  return 1;
-}
-
-static int int64_tostring(lua_State *L)
-{
-  char buf[24], *p = buf + sizeof(buf);
-  unsigned long u;
-  long v;
-  if (L->base == L->top || !vm_isint64(L->base, &v))
-    lj_err_argtype(L, 1, INT64);
-  u = v < 0 ? 0 - (unsigned long)v : (unsigned long)v;
-  do { *--p = (char)('0' + u % 10); u /= 10; } while (u);
-  if (v < 0)
-    *--p = '-';
-  lua_pushlstring(L, p, (size_t)(buf + sizeof(buf) - p));
-  return 1;
-}
-
-static void open_int64(lua_State *L)
-{
-  luaL_newmetatable(L, INT64);
-  lua_pushcfunction(L, int64_eq);
-  lua_setfield(L, -2, "__eq");
-  lua_pushcfunction(L, int64_tostring);
-  lua_setfield(L, -2, "__tostring");
-  lua_pushliteral(L, INT64);
-  lua_setfield(L, -2, "__metatable");
-  L->top--;
 }
 
 /* A whole scalar of 8 bytes. */
@@ -185,7 +134,7 @@ static LJ_AINLINE int putscalar(void *p, int kind, double value)
   return 1;
 }
 
-/* As above, for a number or an opaque value. */
+/* As above, for a number or an integer of 64 bits. */
 static int putvalue(void *p, int kind, cTValue *o)
 {
   long v;
@@ -403,7 +352,8 @@ static LJ_NOINLINE void pushwhole(lua_State *L, unsigned long addr, int kind)
   if (usermem_copy_in(G2RUN(G(L)), &v, addr, vm_kind_size(kind)))
     vm_badaddr(L, addr);
   if (vm_kind_size(kind) == sizeof(v))
-    vm_pushlong(L, getlong(&v, kind));
+    kind == VM_I8 ? vm_pushlong(L, getlong(&v, kind)) :
+		    vm_pushulong(L, (unsigned long)getlong(&v, kind));
   else
     lua_pushnumber(L, getscalar(&v, kind));  /* The memory has become readable meanwhile. */
 }
@@ -713,7 +663,6 @@ static const char *util_source(lua_State *L, const char *part, size_t *size)
 
 void vm_open_util(lua_State *L)
 {
-  open_int64(L);
   LJ_LIB_REG(L, "util", util);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, util_index);

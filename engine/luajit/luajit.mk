@@ -24,9 +24,9 @@ CORE := lj_assert lj_gc lj_err lj_char lj_bc lj_obj lj_buf lj_str lj_tab lj_func
 	lj_strfmt lj_strfmt_num lj_api lj_lex lj_parse lj_bcread lj_bcwrite lj_load lj_ir \
 	lj_opt_mem lj_opt_fold lj_opt_narrow lj_opt_dce lj_opt_loop lj_opt_split \
 	lj_opt_sink lj_mcode lj_snap lj_record lj_ffrecord lj_asm lj_trace lj_lib \
-	lj_alloc lib_aux lib_base lib_math lib_bit lib_string lib_table lib_jit
+	lj_alloc lj_ctype lj_cdata lj_cconv lj_carith lj_crecord lib_aux lib_base lib_math lib_bit lib_string lib_table lib_jit
 # Libraries of ours, in the order in which buildvm numbers their functions.
-OUR_LIBS := lib_syscall lib_util lib_net lib_frames lib_fs
+OUR_LIBS := lib_int64 lib_syscall lib_util lib_net lib_frames lib_fs
 OURS := vm clone $(OUR_LIBS)
 MATHS := sin cos tan asin acos atan atan2 sinh cosh tanh exp log log2 log10 pow
 
@@ -35,10 +35,10 @@ LIBS := $(addprefix $(SRC)/,lib_base.c lib_math.c lib_bit.c lib_string.c lib_tab
 	$(OUR_LIBS:%=$(HERE)%.c)
 GENERATED := $(addprefix $(SRC)/,lj_bcdef.h lj_ffdef.h lj_libdef.h lj_recdef.h lj_folddef.h)
 
-DEFINES := -DLUAJIT_OS=LUAJIT_OS_OTHER -DLUAJIT_DISABLE_FFI -DLUAJIT_DISABLE_BUFFER \
+DEFINES := -DLUAJIT_OS=LUAJIT_OS_OTHER -DLUAJIT_DISABLE_BUFFER \
 	-DLUAJIT_DISABLE_PROFILE -DLUAJIT_DISABLE_VMEVENT -DLUAJIT_DISABLE_JITUTIL \
 	-DLUAJIT_NO_UNWIND -DLUAJIT_UNWIND_INTERNAL -DLUAJIT_ENABLE_CHECKHOOK
-DASMFLAGS := -D ENDIAN_LE -D P64 -D JIT -D FPU -D NO_UNWIND
+DASMFLAGS := -D ENDIAN_LE -D P64 -D JIT -D FPU -D FFI -D INT64 -D NO_UNWIND
 
 SHIM := math fused
 ifeq ($(PLACE),user)

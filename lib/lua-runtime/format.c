@@ -71,8 +71,12 @@ static void add_text(lua_State *L, luaL_Buffer *b, const struct format *f, int a
 
 static long integer_argument(lua_State *L, const struct format *f, int arg)
 {
-	long n = luaL_checknumber(L, arg);
+	const TValue *o = index2adr(L, arg);
+	long n;
 
+	if (int64_kind(o))
+		return (long)*int64_bits(o);
+	n = luaL_checknumber(L, arg);
 	if (f->conversion == 'd' || f->conversion == 'i' || !num_le(num_of_ulong(1UL << 63), n))
 		return num_to_long(n);
 	return num_to_long(num_sub(n, num_scale(1, 64)));

@@ -415,13 +415,21 @@ static bool fits(long v, struct kind kind)
 	return bits == 64 || (unsigned long)v + (1UL << (bits - 1)) < 3UL << (bits - 1);
 }
 
+static void push_scalar(lua_State *L, const char *p, struct kind kind)
+{
+	if (kind.is_signed)
+		push_long(L, load(p, kind));
+	else
+		push_ulong(L, (unsigned long)load(p, kind));
+}
+
 /* util.peek(addr [, kind]) -> value */
 static int util_peek(lua_State *L)
 {
 	unsigned long address = check_long(L, 1);
 	struct kind kind = check_kind(L, 2);
 
-	push_long(L, load(read_memory(L, address, kind.size), kind));
+	push_scalar(L, read_memory(L, address, kind.size), kind);
 	return 1;
 }
 
@@ -457,7 +465,7 @@ static int util_copyin(lua_State *L)
 	else
 		lua_pushvalue(L, 4);
 	for (i = 0; i < n; i++, p += kind.size) {
-		push_long(L, load(p, kind));
+		push_scalar(L, p, kind);
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 	return 1;
@@ -734,63 +742,111 @@ static const char *util_source(lua_State *L, const char *part, size_t *size)
 
 /* -- Bits ------------------------------------------------------------------------------ */
 
-/* Signed 32-bit numbers, as in LuaJIT. */
-static unsigned int bits(lua_State *L, int i)
+/*
+ * As in LuaJIT: numbers are taken modulo 2^32 and results are signed, unless there is an integer
+ * of 64 bits among the arguments, whose kind they then have.
+ */
+static unsigned long bits_of(lua_State *L, int i, int *kind)
 {
-	return num_to_bits(luaL_checknumber(L, i));
+	const TValue *o = index2adr(L, i);
+
+	if (ttisnumber(o))
+		return num_to_bits(nvalue(o));
+	if (!int64_kind(o))
+		return num_to_bits(luaL_checknumber(L, i));
+	if (int64_kind(o) > *kind)
+		*kind = int64_kind(o);
+	return *int64_bits(o);
 }
 
-static int push_bits(lua_State *L, unsigned int v)
+/* The lower 32 bits. */
+static unsigned int bits(lua_State *L, int i)
 {
-	lua_pushinteger(L, (int)v);
+	int kind;
+
+	return (unsigned int)bits_of(L, i, &kind);
+}
+
+static int push_bits(lua_State *L, unsigned long v, int kind)
+{
+	if (kind)
+		push_int64(L, v, kind);
+	else
+		lua_pushinteger(L, (int)v);
 	return 1;
+}
+
+/* Argument @i in 64 bits. */
+static unsigned long wide_bits(lua_State *L, int i, int kind)
+{
+	const TValue *o = index2adr(L, i);
+
+	return int64_kind(o) ? *int64_bits(o) : int64_of_number(luaL_checknumber(L, i), kind);
 }
 
 #define BIT_FOLD(name, op) \
 	static int bit_##name(lua_State *L) \
 	{ \
-		unsigned int v = bits(L, 1); \
-		int i; \
+		int i, kind = 0; \
+		unsigned long v = bits_of(L, 1, &kind); \
 		for (i = 2; i <= lua_gettop(L); i++) \
-			v op bits(L, i); \
-		return push_bits(L, v); \
+			v op bits_of(L, i, &kind); \
+		if (kind) \
+			v = wide_bits(L, 1, kind); \
+		for (i = 2; kind && i <= lua_gettop(L); i++) \
+			v op wide_bits(L, i, kind); \
+		return push_bits(L, v, kind); \
 	}
-#define BIT_SHIFT(name, expression) \
+#define BIT_SHIFT(name, expression, wide) \
 	static int bit_##name(lua_State *L) \
 	{ \
-		unsigned int v = bits(L, 1), n = bits(L, 2) & 31; \
-		return push_bits(L, expression); \
+		int kind = 0; \
+		unsigned long x = bits_of(L, 1, &kind); \
+		unsigned int v = (unsigned int)x, n = bits(L, 2); \
+		if (kind) { \
+			n &= 63; \
+			return push_bits(L, wide, kind); \
+		} \
+		n &= 31; \
+		return push_bits(L, expression, 0); \
 	}
 BIT_FOLD(band, &=)
 BIT_FOLD(bor, |=)
 BIT_FOLD(bxor, ^=)
-BIT_SHIFT(lshift, v << n)
-BIT_SHIFT(rshift, v >> n)
-BIT_SHIFT(arshift, (unsigned int)((int)v >> n))
-BIT_SHIFT(rol, v << n | v >> (-n & 31))
-BIT_SHIFT(ror, v >> n | v << (-n & 31))
+BIT_SHIFT(lshift, v << n, x << n)
+BIT_SHIFT(rshift, v >> n, x >> n)
+BIT_SHIFT(arshift, (unsigned int)((int)v >> n), (unsigned long)((long)x >> n))
+BIT_SHIFT(rol, v << n | v >> (-n & 31), x << n | x >> (-n & 63))
+BIT_SHIFT(ror, v >> n | v << (-n & 31), x >> n | x << (-n & 63))
 
 static int bit_tobit(lua_State *L)
 {
-	return push_bits(L, bits(L, 1));
+	return push_bits(L, bits(L, 1), 0);
 }
 
 static int bit_bnot(lua_State *L)
 {
-	return push_bits(L, ~bits(L, 1));
+	int kind = 0;
+	unsigned long v = ~bits_of(L, 1, &kind);
+
+	return push_bits(L, v, kind);
 }
 
 static int bit_bswap(lua_State *L)
 {
-	return push_bits(L, __builtin_bswap32(bits(L, 1)));
+	int kind = 0;
+	unsigned long v = bits_of(L, 1, &kind);
+
+	return push_bits(L, kind ? __builtin_bswap64(v) : __builtin_bswap32((unsigned int)v), kind);
 }
 
 /* bit.tohex(v [, digits]): capitals where digits < 0; at most 254 */
 static int bit_tohex(lua_State *L)
 {
-	unsigned int v = bits(L, 1);
+	int kind = 0;
+	unsigned long v = bits_of(L, 1, &kind);
 	long i;
-	long n = lua_isnone(L, 2) ? 8 : (int)bits(L, 2), digits = n < 0 ? -n : n;
+	long n = lua_isnone(L, 2) ? (kind ? 16 : 8) : (int)bits(L, 2), digits = n < 0 ? -n : n;
 	char text[254];
 
 	if (digits > (long)sizeof(text))

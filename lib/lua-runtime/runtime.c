@@ -39,8 +39,8 @@
 #include "lstrlib.c"
 #include "ltablib.c"
 
-#include "format.c"
 #include "int64.c"
+#include "format.c"
 #include "math.c"
 #include "fs.c"
 #include "net.c"

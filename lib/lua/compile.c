@@ -539,26 +539,42 @@ static void compile_testset(struct compiler *c, u32 i)
 	emit_jump(c->e, target_of(c, c->pc + 1));
 }
 
-/* A helper has returned the result of the comparison in r0. */
+/*
+ * An integer of 64 bits compares like a number, but the code that follows may take the operand for
+ * a number (refine_ordered(), types_equal()). So the interpreter takes over.
+ */
+static void leave_at_int64(struct compiler *c, u32 rk, u32 other)
+{
+	if (rk & RK_K || types_of_rk(&c->types, c->pc, other) & ~T_NUMBERS ||
+	    !(types_of_rk(&c->types, c->pc, rk) & T_OTHER))
+		return;
+	emit_load(c->e, INSN_W, 1, REG_BASE, slot_tag(c, rk));
+	emit_branch_imm(c->e, INSN_JEQ, 1, TAG_USERDATA, cold_leave(c));
+}
+
+/* Has the runtime compare; r0 is the result. */
+static void call_compare(struct compiler *c, u32 i)
+{
+	call_helper(c, HELPER_compare, c->pc);
+	leave_at_int64(c, b_of(i), c_of(i));
+	leave_at_int64(c, c_of(i), b_of(i));
+	emit_branch_imm(c->e, INSN_JEQ, 0, a_of(i), target_of(c, c->pc + 1));
+}
+
 static void emit_compared(struct compiler *c, const struct cold *cold)
 {
-	u32 i = c->p->code[cold->pc];
-
-	call_helper(c, HELPER_compare, cold->pc);
-	emit_branch_imm(c->e, INSN_JEQ, 0, a_of(i), cold->target);
+	call_compare(c, c->p->code[cold->pc]);
 	emit_jump(c->e, cold->back);
 }
 
 static u32 cold_compare(struct compiler *c)
 {
-	return cold_path_to(c, c->caller ? emit_resume : emit_compared, c->labels[c->pc + 2],
-			    target_of(c, c->pc + 1));
+	return cold_path(c, c->caller ? emit_resume : emit_compared, 0, c->labels[c->pc + 2]);
 }
 
 static void compile_compare_slow(struct compiler *c, u32 i)
 {
-	call_helper(c, HELPER_compare, c->pc);
-	emit_branch_imm(c->e, INSN_JEQ, 0, a_of(i), target_of(c, c->pc + 1));
+	call_compare(c, i);
 	compile_else(c);
 }
 
@@ -636,24 +652,6 @@ static void compile_equals_constant(struct compiler *c, u32 i, u32 reg, struct v
 	emit_jump(c->e, equal);
 }
 
-/* Compares with an integer: an equal value is the same word, except -0. */
-static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
-{
-	u32 to = target_of(c, c->pc + 1), next = c->labels[c->pc + 2];
-	u32 equal = a_of(i) ? to : next, other = a_of(i) ? next : to;
-
-	check_tag(c, reg, T_NUMBERS, TAG_NUMBER, other);
-	load_register(c, 1, reg);
-	if (k) {
-		emit_branch_imm(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, k, to);
-	} else {
-		emit_branch_imm(c->e, INSN_JEQ, 1, 0, equal);
-		emit_constant(c->e, 0, MINUS_ZERO);
-		emit_branch(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, 0, to);
-	}
-	compile_else(c);
-}
-
 /* Is one operand of the OP_EQ an integer, *@k, and the other a register? */
 static bool equals_integer(const struct compiler *c, u32 i, u32 *reg, s64 *k)
 {
@@ -665,9 +663,51 @@ static bool equals_integer(const struct compiler *c, u32 i, u32 *reg, s64 *k)
 	return !(*reg & RK_K) && types_of_register(c, *reg) != T_INTEGER;
 }
 
+/*
+ * R(B) or R(C) of an OP_EQ is no number, and the other operand is one: they can be equal only if
+ * it is an integer of 64 bits. The code that follows would take it for a number (types_equal()),
+ * so the interpreter takes over.
+ */
+static void emit_equals_number(struct compiler *c, const struct cold *cold)
+{
+	u32 reg;
+	s64 k;
+
+	equals_integer(c, c->p->code[cold->pc], &reg, &k);
+	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, reg));
+	emit_branch_imm(c->e, INSN_JNE, 0, TAG_USERDATA, cold->target);
+	if (c->caller)
+		return emit_resume(c, cold);
+	call_helper(c, HELPER_compare, cold->pc);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, cold->target);
+	emit_leave(c, cold);
+}
+
+/* Compares with an integer: an equal value is the same word, except -0. */
+static void compile_equals_integer(struct compiler *c, u32 i, u32 reg, s64 k)
+{
+	u32 to = target_of(c, c->pc + 1), next = c->labels[c->pc + 2];
+	u32 equal = a_of(i) ? to : next, other = a_of(i) ? next : to, fail = other;
+
+	if (types_of_register(c, reg) & T_OTHER)
+		fail = cold_path_to(c, emit_equals_number, 0, other);
+	check_tag(c, reg, T_NUMBERS, TAG_NUMBER, fail);
+	load_register(c, 1, reg);
+	if (k) {
+		emit_branch_imm(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, k, to);
+	} else {
+		emit_branch_imm(c->e, INSN_JEQ, 1, 0, equal);
+		emit_constant(c->e, 0, MINUS_ZERO);
+		emit_branch(c->e, a_of(i) ? INSN_JEQ : INSN_JNE, 1, 0, to);
+	}
+	compile_else(c);
+}
+
 static bool is_plain_constant(const struct compiler *c, u32 rk)
 {
-	return rk & RK_K && c->p->k[rk & ~RK_K].tag != TAG_NUMBER;
+	u32 tag = rk & RK_K ? c->p->k[rk & ~RK_K].tag : TAG_NUMBER;
+
+	return tag != TAG_NUMBER && tag != TAG_USERDATA;
 }
 
 static void compile_compare(struct compiler *c, u32 i)

@@ -278,7 +278,9 @@ static void compile_peek(struct compiler *c, u32 i, u32 back, u32 stored)
 	load_integer(c, 1, a + 1, slow);
 	check_address(c, kind.size, slow);
 	emit_peek(c, kind);
-	store_result(c, i, kind.size == 8, stored);
+	if (kind.size == 8 && !kind.is_signed)
+		check_within(c, 1, (struct range){ NOT_NEGATIVE, INTEGER_BITS - 1 }, slow);
+	store_result(c, i, kind.size == 8 && kind.is_signed, stored);
 }
 
 /* Goes to @slow unless r3 fits the scalar, as signed or as unsigned. */

@@ -641,6 +641,8 @@ static enum end equals_constant(struct fast *f, u32 i, u32 rk, s64 k)
 	struct known known = known_of(f, rk);
 	u8 reg;
 
+	if (known.kind == K_VALUE && known.value.tag == TAG_USERDATA)
+		return REFUSED;
 	if (known.kind == K_VALUE && known.value.tag != TAG_NUMBER)
 		return goes(f, !a_of(i));
 	if (known.kind == K_NUMBER) {

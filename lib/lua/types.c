@@ -642,10 +642,13 @@ static uint8_t types_that_test(bool truth)
 	return truth ? T_ANY & ~T_NIL : T_NIL | T_BOOLEAN;
 }
 
-/* The types of values that equal the constant @k, or that do not. */
+/*
+ * The types of values that equal the constant @k, or that do not. The function is left where an
+ * integer of 64 bits equals a number (emit_equals_number()).
+ */
 static uint8_t types_equal(struct value k, bool equal)
 {
-	if (!equal)
+	if (!equal || k.tag == TAG_USERDATA)
 		return k.tag == TAG_NIL ? T_ANY & ~T_NIL : T_ANY;
 	/* 0 and -0 are equal. */
 	if (k.tag == TAG_NUMBER && (!k.bits || k.bits == MINUS_ZERO))
@@ -670,7 +673,10 @@ static void flow_equal(struct types *t, uint32_t pc, struct fact *f)
 	flow_if(t, jump_target(t->p, next), f, reg, types_equal(t->p->k[k & ~RK_K], a_of(i)));
 }
 
-/* What is less than a number is a number. */
+/*
+ * What is less than a number is a number; at an integer of 64 bits the function is left
+ * (leave_at_int64()).
+ */
 static void refine_ordered(const struct types *t, uint32_t pc, struct fact *f)
 {
 	uint32_t b = b_of(t->p->code[pc]), c = c_of(t->p->code[pc]);

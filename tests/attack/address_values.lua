@@ -18,5 +18,5 @@ function run()
 	assert(util.peek(a, "u4") == 2 ^ 32 - 1 and util.peek(a, "i4") == -1 and util.peek(a, "i8") == -1)
 	util.copyout({ -1, -1 }, a, 2)
 	util.poke(a + 4, "i4", 0x7fffffff)
-	assert(type(util.peek(a, "i8")) == "userdata")
+	assert(type(util.peek(a, "i8")) == "cdata")
 end

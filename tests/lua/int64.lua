@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- Integers beyond 2^53, which scripts only pass through: comparing and printing them.
+-- Integers beyond 2^53 from memory and system calls, and back; int64_operators.lua has operators.
 local function text(f, ...)
 	local _, message = pcall(f, ...)
 	return (tostring(message):gsub("^[^:]*:%d+: ", ""))
@@ -23,8 +23,7 @@ local function memory(p)
 	print(text(util.poke, p, "u4", a))
 	print(text(util.copyout, { a }, p, 1, "i4"))
 	print(text(util.peek, a))
-	print(text(function() return a + 1 end):match("^attempt to perform arithmetic on "))
-	print(text(function() return a < a end))
+	print(a + 1, b + 1, a < b, a - a)
 	print(text(setmetatable, a, {}))
 	local large = util.struct [[ long v; ]](p)
 	print(large.v == a, large.v)

@@ -531,6 +531,10 @@ static const struct {
 	{ "function run(c) c.max = 1 return 1 end", "cpufreq", "run() returns the frequency" },
 	{ "function run(c, d) return 1 end", "cpufreq", "run() takes the CPUs" },
 	{ "function run(a) return 1 end", "nothing", "cannot be in Lua" },
+	{ "function run(a) return a == 5LL end", "process", ":1: an integer of 64 bits" },
+	{ "local k = 5ULL function run(a)\nreturn a * k end", "process", ":2: " },
+	{ "function run(a)\nreturn 5LL end", "process", ":2: " },
+	{ "local t = { [3] = 5LL }\nfunction run(a)\nreturn t[a] == 5 end", "process", ":3: " },
 };
 
 static void test_refusals(void)

@@ -376,6 +376,12 @@ static bool jump_to(struct function *f, uint32_t pc)
 	return false;
 }
 
+/* An integer of 64 bits, say, which may equal a number. */
+static bool is_object(struct known k)
+{
+	return k.kind == K_STATIC && k.value.tag == TAG_USERDATA;
+}
+
 static bool compile_equal(struct function *f, uint32_t i)
 {
 	uint32_t held = jump_target(f, f->pc + 1), other = f->pc + 2;
@@ -384,6 +390,8 @@ static bool compile_equal(struct function *f, uint32_t i)
 
 	if (b.kind == K_MIXED || c.kind == K_MIXED)
 		refuse(f, "a value that may be of several kinds");
+	if (is_object(b) || is_object(c))
+		refuse(f, "an integer of 64 bits");
 	if (sure >= 0)
 		return jump_to(f, sure == (int)a_of(i) ? held : other);
 	get(f, 1, b_of(i));
