@@ -389,9 +389,11 @@ static void find_by_text(struct compiler *c, u32 table, u32 key, u32 absent, u32
 /* The table has no such field: the value is nil, unless there is a metatable. */
 static void emit_absent(struct compiler *c, const struct cold *cold)
 {
+	u32 slow = cold_helper(c, HELPER_gettable, cold->back);
+
 	load_object(c, 1, b_of(insn_at(c)));
 	emit_load(c->e, INSN_DW, 0, 1, TABLE_METATABLE);
-	emit_branch_imm(c->e, INSN_JNE, 0, 0, cold->target);
+	emit_branch_imm(c->e, INSN_JNE, 0, 0, slow);
 	emit_constant(c->e, 4, TAG_NIL);
 	emit_constant(c->e, 5, 0);
 	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(insn_at(c))), 4);
@@ -400,7 +402,7 @@ static void emit_absent(struct compiler *c, const struct cold *cold)
 
 static void get_by_text(struct compiler *c, u32 i, u32 back, u32 slow)
 {
-	find_by_text(c, b_of(i), c_of(i), cold_path_to(c, emit_absent, back, slow), slow);
+	find_by_text(c, b_of(i), c_of(i), cold_path(c, emit_absent, 0, back), slow);
 	emit_load(c->e, INSN_W, 4, 3, VALUE_TAG);
 	emit_load(c->e, INSN_DW, 5, 3, 0);
 	take_value(c, a_of(i));

@@ -74,6 +74,17 @@ def test_absent_elements() -> None:
     assert done.returncode == 0 and "nil\ttrue\n" in done.stdout and "no two\tfalse" in done.stdout
 
 
+def test_absent_elements_of_known_tables() -> None:
+    """Functions with such look-ups are compiled."""
+    look_up = " n = n + (t[string.lower(s)] or 1)"
+    text = (
+        "local t = { one = 5 } local function sum(s) local n = 0%s return n end"
+        " function run() print(sum('ONE'), sum('TWO')) end"
+    )
+    assert mcode(text % (look_up * 9), True) > mcode(text % look_up, True) + 500
+    assert both(text % (look_up * 9)).stdout == "45\t9\n"
+
+
 # Elements that are nil in arrays, with metatables and without.
 NEW = """
 local function set(t, i, v) t[i] = v return rawget(t, i) end
