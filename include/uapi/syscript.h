@@ -610,7 +610,7 @@ struct syscript_invoke {
 
 /*
  * Engine 0: LuaJIT.  The image is Lua source text (format 0; no bytecode).  Its top level runs
- * once, at the registration, under the same limits, and must define a global function named run,
+ * once, at the registration, under its own time limit, and must define a global function named run,
  * which each call runs.  An error at the top level is ENOEXEC.
  *
  * Arguments and results: integers within +-SYSCRIPT_LUA_INT_MAX are numbers, which hold them
