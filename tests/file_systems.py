@@ -215,14 +215,16 @@ READ_ONLY: dict[str, Callable] = {
     "erofs": packed("erofs", "mkfs.erofs", "--quiet"),
 }
 
-OWN: dict[str, tuple[str, str]] = {
-    "proc": ("/proc/sys", ""),
+# A mount point, its file system if it may have to be mounted, and a directory below.
+OWN: dict[str, tuple[str, str, str]] = {
+    "proc": ("/proc", "", "sys"),
     # Not all of /sys/kernel, where tracefs is mounted.
-    "sys": ("/sys/kernel/irq", ""),
-    "cgroup2": ("/sys/fs/cgroup", "cgroup2"),
-    "tracefs": ("/sys/kernel/tracing", "tracefs"),
-    "securityfs": ("/sys/kernel/security", "securityfs"),
-    "9p-root": ("/usr/share/zoneinfo", ""),
+    "sys": ("/sys", "", "kernel/irq"),
+    "cgroup2": ("/sys/fs/cgroup", "cgroup2", ""),
+    # All of it has 18,000 files.
+    "tracefs": ("/sys/kernel/tracing", "tracefs", "events/writeback"),
+    "securityfs": ("/sys/kernel/security", "securityfs", ""),
+    "9p-root": ("/", "", "usr/share/zoneinfo"),
 }
 
 
@@ -236,10 +238,10 @@ MISSING: dict[str, tuple[str, str]] = {
 
 @contextmanager
 def own(name: str) -> Iterator[Path]:
-    where, kind = OWN[name]
+    where, kind, below = OWN[name]
     if not kind or os.path.ismount(where):
-        yield Path(where)
+        yield Path(where, below)
         return
     load(kind)
     with mounted(kind, Path(where)) as path:
-        yield path
+        yield path / below

@@ -58,7 +58,9 @@ WHY = {
     "proc": BY_PATH,
     "sys": FEW,
     "cgroup2": FEW,
+    "tracefs": FEW,
     "securityfs": FEW,
+    "9p-root": FEW,
 }
 PRINTF = "%p %s %b %m %n %i %U %G %T@ %C@ %y %l\\n"
 
