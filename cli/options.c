@@ -46,7 +46,8 @@ static const struct job_option {
 	{ { "kill", no_argument, NULL, 'k' }, RUN,
 	  "      --kill                if a limit is exceeded, die of SIGKILL" },
 	{ { "program", required_argument, NULL, 'p' }, REPL,
-	  "      --program NAME        call a program of 'syscript load --for process'" },
+	  "      --program NAME        call a program of 'syscript load --for process'; with\n"
+	  "                            a FILE: Lua for its state" },
 	{ { "help", no_argument, NULL, 'h' }, RUN | CHECK | REPL,
 	  "      --help                print this" },
 };
@@ -70,7 +71,7 @@ static const char check_help[] =
 	"missing arguments, accidental globals, lost descriptors.\n\n";
 
 static const char repl_help[] =
-	"Usage: syscript repl [OPTION...]\n"
+	"Usage: syscript repl [OPTION...] [FILE]\n"
 	"Reads Lua from standard input, line by line, and prints what it returns.\n\n";
 
 static int command_of(const char *name)

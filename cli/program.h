@@ -9,4 +9,7 @@ const char *program_why(int err);
 /* Prompts for lines of arguments and calls @name with each.  Returns an exit status. */
 int program_prompt(const char *name);
 
+/* Prompts for lines of Lua about the state of program @name, whose source is @path. */
+int program_lua_prompt(const char *name, const char *path);
+
 #endif /* PROGRAM_H */

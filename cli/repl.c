@@ -80,15 +80,17 @@ static int evaluate(struct repl *repl)
 int cmd_repl(int argc, char **argv)
 {
 	struct repl repl = { .fd = -1 };
-	int ret, status;
+	int ret, status, first;
 
 	status = job_parse(&repl.job, argc, argv);
 	if (status)
 		return status < 0 ? 0 : status;
-	if (optind < argc)
-		return complain_usage("repl", "unexpected argument '%s'", argv[optind]);
+	first = optind + !!repl.job.program;
+	if (first < argc)
+		return complain_usage("repl", "unexpected argument '%s'", argv[first]);
 	if (repl.job.program)
-		return program_prompt(repl.job.program);
+		return optind < argc ? program_lua_prompt(repl.job.program, argv[optind]) :
+				       program_prompt(repl.job.program);
 	job_take_file(&repl.job, "repl");
 	repl.prompts = isatty(STDIN_FILENO);
 	if (repl.prompts)

@@ -397,3 +397,59 @@ def test_no_memory() -> None:
         CGROUP.rmdir()
     assert ends[0] != 0 and ends[-1] == 0, ends
     assert set(ends) <= {0, errno.ENOMEM, -9}
+
+
+NONE = "there is none that you may load"
+SCALED = COUNTS + "local factor = 3 function run(k, n) return t:add(k):add('n', n) * factor end"
+
+
+def test_prompt() -> None:
+    """Lua for a loaded program's state: shared, within a budget, and nothing is left of it."""
+    lines = [
+        "t:find(7).n",
+        "t:add(8).n = 40 t:add(9).n = 2",
+        "t:find(8).n + t:find(9).n * factor",
+        "for i = 1, 3 do t:add(7):add('n', i) end",
+        "t:delete(9)",
+        "",
+        "t:find(9).n",
+        "x = 1",
+        "t:find(",
+        "syscall.getpid()",
+        "while true do end",
+        "return run(7, 1) end end do do return 4",
+    ]
+    result = in_own_namespace(
+        LUA
+        + f"""
+def prompt(lines, *before):
+    path = f"/tmp/state-{{os.getpid()}}.lua"
+    done = subprocess.run([*before, {str(COMMAND)!r}, "repl", "--program", "add", path],
+                          capture_output=True, text=True, input="\\n".join(lines))
+    return done.returncode, done.stdout.split(), done.stderr.splitlines()
+open(f"/tmp/state-{{os.getpid()}}.lua", "w").close()
+result["unloaded"] = prompt(["1"])
+result["load"] = lua("add", {SCALED!r}), run("call", "add", "7", "5")
+result["lines"] = prompt({lines!r})
+result["after"] = p.invoke("add", 7, 0)[2], [x.name for x in p.programs()]
+result["rights"] = prompt(["t:add(7).n = 0"], "setpriv", "--bounding-set=-all", "--inh-caps=-all")
+result["held"] = p.invoke("add", 7, 0)[2]
+"""
+    )
+    assert result["unloaded"][:2] == [2, []] and NONE in result["unloaded"][2][0]
+    assert result["load"] == ["", "15"]
+    status, said, errors = result["lines"]
+    assert said == ["5", "0", "46", "0", "1"]
+    assert status == 1
+    reasons = [
+        "nil where a value is needed",
+        "sets a global",
+        "near 'end'",
+        "a table with a metatable",
+        "over its budget",
+        "a function that calls itself",
+    ]
+    assert all(reason in error for reason, error in zip(reasons, errors, strict=True)), errors
+    assert result["after"] == [33, ["add"]]
+    assert result["rights"][:2] == [2, []] and NONE in result["rights"][2][0]
+    assert result["held"] == 33
