@@ -49,6 +49,31 @@ BOUNDS = {
     "taken_veth": 0.70,
     "nsd": 0.58,
 }
+# Names of the table's rows; the keys are the JSON's.
+LABELS = {
+    "hello": "`syscript run scripts/hello.lua`, the whole process",
+    "register": "registering a script of 51 lines, known text",
+    "register_first": "registering it, new text",
+    "script_kib": "memory of a script that was called",
+    "queue_empty": "queue: an empty request",
+    "queue_orc": "queue: open, read, close",
+    "queue_sleeps": "queue: 32 sleeps of 20 ms",
+    "du": "`du -s`, 20,000 files",
+    "find": "`find`, 20,000 files",
+    "ls_l": "`ls -lR`, 20,000 files",
+    "chmod": "`chmod -R`, 20,000 files",
+    **{
+        f"small_{name}": f"`{command[0]}`, {files:,} files, {each:,} in a directory"
+        for name, (command, files, each) in everyone_parts.SMALL.items()
+    },
+    "scanner": "a scanner that reads 20,000 files",
+    "frames_memcached": "memcached's GET, frames",
+    "frames_device": "a GET by a script, frames, tun device",
+    "frames_veth": "the same, veth",
+    "taken_device": "the same, frames taken from the device",
+    "taken_veth": "the same, frames taken from veth",
+    "nsd": "NSD, a query, frames",
+}
 UNITS = {"script_kib": "KiB", "queue_empty": "of a call", "queue_orc": "of plain calls"}
 UNITS |= {"queue_sleeps": "ms"}
 UNITS |= {
@@ -79,7 +104,7 @@ def show(result: dict[str, Any], rounds: int) -> None:
     unit = "1,000 instructions" if result["clock"] != "time" else "us"
     units = {"hello": unit, "register": unit, "register_first": unit, **UNITS}
     rows = [
-        [name, units.get(name, "of plain"), f"{result[name]:,.3f}", f"{bound:,.2f}"]
+        [LABELS[name], units.get(name, "of plain"), f"{result[name]:,.3f}", f"{bound:,.2f}"]
         + [results.verdict(result[name], bound)]
         for name, bound in BOUNDS.items()
         if name in result
