@@ -31,7 +31,8 @@ QUICK(peek)
 	    !is_own(nvalue(func + 1), kind.size))
 		return quick_not(L, func, nargs, nresults);
 	v = load((const char *)nvalue(func + 1), kind);
-	if (!num_is_int(v))
+	/* Others are objects. */
+	if (!num_is_int(v) || (v < 0 && !kind.is_signed))
 		return quick_not(L, func, nargs, nresults);
 	setnvalue(func, v);
 	return quick_end(L, func, 1, nresults);

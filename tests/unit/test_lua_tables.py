@@ -220,7 +220,9 @@ function run()
   for i = 1, #kinds do show(room, kinds[i]) show(room + 7, kinds[i]) end
   for i = 1, #others do show(room, others[i]) end
   show(room) show(16, "u1") show(-1, "u1") show(0.5, "u1") show(2 ^ 60, "u1") show("x", "u1")
-  util.poke(room, "u8", 7) show(room, "u8") show(room, "b8")
+  for _, v in ipairs { 7, -3, -2 ^ 51 } do
+    util.poke(room, "i8", v) show(room, "u8") show(room, "b8") show(room, "i8")
+  end
   show(math.floor(room / 2 ^ 21) * 2 ^ 21 + 2 ^ 21 - 4, "u8")
   print(pcall(peek), pcall(peek, room, "i4", 1))
 end
