@@ -40,7 +40,7 @@ clang() {
 # pypi NAME==VERSION...: a virtual environment with it, run by $python.
 pypi() {
 	python3 -m venv "$tmp/venv"
-	"$tmp/venv/bin/pip" install -q --disable-pip-version-check "$@"
+	"$tmp/venv/bin/pip" install -q --no-cache-dir --disable-pip-version-check "$@"
 	# shellcheck disable=SC2034 # the scripts run it
 	python=$tmp/venv/bin/python
 }

@@ -7,7 +7,7 @@
 # Behaviour: on eventfd, epoll, timerfd, signalfd, inotify and /dev/null it returns 0, whatever
 #            the offset; on pipes, sockets, terminals and pidfds it is ESPIPE.
 # Seen:      0 five times and for /dev/null, ESPIPE four times
-# Here:      a script is called by lseek() with an odd offset.  On a descriptor that is no
+# Here:      a script is called by lseek() with a negative offset.  On a descriptor that is no
 #            script's any more, such a call need not fail: the library closes scripts itself.
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below

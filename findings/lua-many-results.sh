@@ -4,7 +4,7 @@
 #
 # Versions:  PUC Lua 5.1.5-9, LuaJIT 2.1.0~beta3+git20220320
 # Guess:     as many as memory allows: unpack(t), s:byte(1, -1).
-# Behaviour: for unpack() less than 8,000, on both; for byte() that in PUC 5.1, more in LuaJIT.
+# Behaviour: less than 8,000, on both; 8,000 by byte() in LuaJIT (7,997 in PUC 5.1).
 #            Beyond, it is an error.
 # Seen:      7,000 of both; of 8,000 "too many results to unpack"; of a million bytes "string
 #            slice too long"

@@ -13,6 +13,10 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
+if ! printf '%s\n' 6.13 "$(uname -r)" | sort -VC; then
+	echo "Linux 6.13 or newer is needed" >&2
+	exit 2
+fi
 cat >"$tmp/ask.c" <<'C'
 #define _GNU_SOURCE
 #include <fcntl.h>
