@@ -90,7 +90,7 @@ test-walks-guest: walks $(BUILD)/libsyscript.so module
 # On file systems of every kind, and what they gain there.
 test-filesystems: all walks $(BUILD)/tests/vm/dircheck $(BUILD)/tests/unit/test_lib_files module
 	$(Q)tools/deps filesystems
-	vm/guest -m -k $(KREL) --icount --virtiofs --memory 2G --timeout 1200 -- \
+	vm/guest -m -k $(KREL) --icount --virtiofs --memory 2G --timeout 2400 -- \
 		tests/apps/filesystems.py -o $(BUILD)/filesystems.json $(FILE_SYSTEMS)
 
 # The programs' own tests of the patched parts, without and with the patches.
