@@ -303,13 +303,21 @@ struct kind {
 	bool is_signed, is_big;
 };
 
+/* Does a kind have this name, of two characters? */
+static inline bool find_kind(const char *s, struct kind *kind)
+{
+	*kind = (struct kind){ s[1] - '0', s[0] == 'i', s[0] == 'b' };
+	return (kind->size == 8 || kind->size == 4 || kind->size == 2 ||
+		(kind->size == 1 && !kind->is_big)) &&
+	       (s[0] == 'u' || kind->is_signed || kind->is_big);
+}
+
 static struct kind check_kind(lua_State *L, int i)
 {
 	const char *s = luaL_optstring(L, i, "i4");
-	struct kind kind = { s[0] ? s[1] - '0' : 0, s[0] == 'i', s[0] == 'b' };
+	struct kind kind;
 
-	if (strlen(s) != 2 || !strchr("iub", s[0]) || !strchr("1248", s[1]) ||
-	    (kind.is_big && kind.size == 1))
+	if (strlen(s) != 2 || !find_kind(s, &kind))
 		luaL_error(L, "bad kind '%s': one of i1 i2 i4 i8 u1 u2 u4 u8 b2 b4 b8 expected", s);
 	return kind;
 }
@@ -762,7 +770,7 @@ static unsigned long bits_of(lua_State *L, int i, int *kind)
 /* The lower 32 bits. */
 static unsigned int bits(lua_State *L, int i)
 {
-	int kind;
+	int kind = 0;
 
 	return (unsigned int)bits_of(L, i, &kind);
 }

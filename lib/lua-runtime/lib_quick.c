@@ -7,18 +7,9 @@
 
 /* -- util ---------------------------------------------------------------------------------------- */
 
-/* The kind that a string names; false: it is not one. */
 static inline bool quick_kind(const TValue *o, struct kind *kind)
 {
-	const char *s;
-
-	if (!ttisstring(o) || tsvalue(o)->len != 2)
-		return false;
-	s = svalue(o);
-	*kind = (struct kind){ s[1] - '0', s[0] == 'i', s[0] == 'b' };
-	return (kind->size == 8 || kind->size == 4 || kind->size == 2 ||
-		(kind->size == 1 && !kind->is_big)) &&
-	       (s[0] == 'u' || kind->is_signed || kind->is_big);
+	return ttisstring(o) && tsvalue(o)->len == 2 && find_kind(svalue(o), kind);
 }
 
 /* util.peek(addr, kind): compiled code has kinds that are constants inline. */
