@@ -95,26 +95,30 @@ static int split(char *line, char **words, int max)
 	return n;
 }
 
+bool prompt_line(char **line, size_t *size)
+{
+	bool prompts = isatty(STDIN_FILENO), more;
+
+	if (prompts)
+		fputs("> ", stdout);
+	fflush(stdout);
+	more = getline(line, size, stdin) >= 0;
+	if (prompts && !more)
+		putchar('\n');
+	return more;
+}
+
 int program_prompt(const char *name)
 {
-	bool prompts = isatty(STDIN_FILENO);
 	char *words[WORDS_MAX], *line = NULL;
 	size_t size = 0;
 	int status = 0;
 
-	if (prompts)
+	if (isatty(STDIN_FILENO))
 		printf("syscript %s: numbers for program %s, one call per line; Ctrl-D ends.\n",
 		       syscript_version(), name);
-	for (;;) {
-		if (prompts)
-			fputs("> ", stdout);
-		fflush(stdout);
-		if (getline(&line, &size, stdin) < 0)
-			break;
+	while (prompt_line(&line, &size))
 		status = invoke(name, split(line, words, WORDS_MAX), words);
-	}
-	if (prompts)
-		putchar('\n');
 	free(line);
 	return status;
 }

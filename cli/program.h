@@ -3,8 +3,14 @@
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* A message for the errno of a failed call; the caller handles ENOENT itself. */
 const char *program_why(int err);
+
+/* Reads a line as getline(3) does, after a prompt on a terminal. False at the end. */
+bool prompt_line(char **line, size_t *size);
 
 /* Prompts for lines of arguments and calls @name with each.  Returns an exit status. */
 int program_prompt(const char *name);

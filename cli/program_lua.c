@@ -96,22 +96,13 @@ static int evaluate(const struct prompt *prompt, const char *line)
 
 static int read_lines(const struct prompt *prompt)
 {
-	bool prompts = isatty(STDIN_FILENO);
 	char *line = NULL;
 	size_t size = 0;
 	int status = 0;
 
-	for (;;) {
-		if (prompts)
-			fputs("> ", stdout);
-		fflush(stdout);
-		if (getline(&line, &size, stdin) < 0)
-			break;
+	while (prompt_line(&line, &size))
 		if (line[strspn(line, " \t\n")])
 			status = evaluate(prompt, line);
-	}
-	if (prompts)
-		putchar('\n');
 	free(line);
 	return status;
 }
