@@ -253,7 +253,8 @@ deps: $(BUILD)/config.mk
 ##test-deb       install, use, upgrade and purge them in a clean chroot
 
 ##lint           check sources: C's style, the module by sparse, the library by gcc, Python, shell
-lint: deps lint-module lint-analyzer
+lint: deps
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory lint-module lint-analyzer
 	$(BUILD)/venv/bin/ruff check .
 	$(BUILD)/venv/bin/ruff format --check .
 	tools/check-format $(BUILD)/venv/bin/clang-format
