@@ -125,6 +125,19 @@ static void test_recv_waits(void)
 	CHECK_EQ(syscript_recv_batch(in, batch.msgs, 4, MSG_WAITFORONE, -1), 2);
 }
 
+/* A message that is received into memory that is not there is lost; the next one is not. */
+static void test_lost(void)
+{
+	static struct batch batch;
+
+	batch_init(&batch, NULL, 64);
+	batch.iov[0].iov_base = (void *)16;
+	post("lost");
+	post("kept");
+	CHECK_EQ(syscript_recv_batch(in, batch.msgs, 2, 0, 0), -EFAULT);
+	CHECK_EQ(drain(in), 1);
+}
+
 static void test_many(void)
 {
 	static struct batch batch;
@@ -578,6 +591,7 @@ int main(void)
 	out = udp_socket(&there);
 	find_bad_pointers();
 	test_recv_waits();
+	test_lost();
 	test_many();
 	test_control();
 	test_bad_arguments();

@@ -167,6 +167,19 @@ def test_special() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize(("engine", "results"), [("luajit", "1 8 5"), ("confined", "3 4 nil")])
+def test_differs(engine: str, results: str) -> None:
+    """Lengths of tables with holes, and `x ~= 2` as a statement."""
+    code = """
+        local t = { n = 1 }
+        for i = 0, 3 do t[2 ^ i] = true end
+        local assign = loadstring("local x = 7 x ~= 2 return x")
+        print(#{ 1, nil, 3 }, #t, assign and assign())"""
+    command = [COMMAND, "run", "--backend", "user", "--engine", engine, *CORPUS_LIMITS, "-e", code]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, results.replace(" ", "\t") + "\n"), done.stderr
+
+
 def test_arguments_and_results() -> None:
     done = run("-e", "return ...", "1", "-5", "0x7fffffffffffffff")
     assert done.stdout == "1\t-5\t9223372036854775807\n"

@@ -165,6 +165,17 @@ static void test_errno(void)
 	CHECK_EQ(result, -EDOM);
 }
 
+/* With errno 0 the call returns 0, which getppid() does not, and is not made. */
+static void test_no_errno(void)
+{
+	int fd = abi_must_register(GETPPID);
+	int64_t result = -1;
+
+	CHECK_EQ(filter_call(0, SYS_getppid, SECCOMP_RET_ERRNO), 0);
+	CHECK_EQ(abi_call(fd, 0, 0, &result), 0);
+	CHECK_EQ(result, 0);
+}
+
 /* @action for dup(2) of descriptor @of. */
 static int filter_dup(unsigned int of, unsigned int action)
 {
@@ -978,6 +989,7 @@ int main(int argc, char **argv)
 		return abi_verdict();
 	CHECK_EQ(in_child(test_allow), 0);
 	CHECK_EQ(in_child(test_errno), 0);
+	CHECK_EQ(in_child(test_no_errno), 0);
 	CHECK_EQ(in_child(test_argument), 0);
 	CHECK_EQ(in_child(test_log), 0);
 	CHECK_EQ(in_child(test_trap), 0);

@@ -111,6 +111,37 @@ static void test_quiet(void)
 	close(fd);
 }
 
+static int pipes[2];
+
+static void feed(int number)
+{
+	handler(number);
+	CHECK_EQ(write(pipes[1], "x", 1), 1);
+}
+
+/* SA_RESTART resumes a plain call.  A script's call ends, and the handler runs after the script. */
+static void test_restart(void)
+{
+	struct sigaction action = { .sa_handler = feed, .sa_flags = SA_RESTART }, old;
+	int fd = registered("local b = util.buffer(8) function run(fd, handled) "
+			    "return 10 * syscall.read(fd, b, 1) + util.peek(handled) end", 0, 0);
+	int64_t result = 0;
+
+	CHECK_EQ(pipe(pipes), 0);
+	CHECK_EQ(sigaction(SIGALRM, &action, &old), 0);
+	alarm_in(0.1);
+	CHECK_EQ(read(pipes[0], buf, 1), 1);
+	CHECK_EQ(handled, 1);
+	alarm_in(0.1);
+	CHECK_EQ(abi_call(fd, pipes[0], (intptr_t)&handled, &result), 0);
+	CHECK_EQ(result, 10 * -EINTR);
+	CHECK_EQ(handled, 1);
+	CHECK_EQ(sigaction(SIGALRM, &old, NULL), 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(fd);
+}
+
 static void test_grace(void)
 {
 	struct syscript_register reg = abi_source(READS);
@@ -420,6 +451,7 @@ int main(void)
 	test_pending();
 	check_interrupted(READS);
 	check_interrupted(CAUGHT);
+	test_restart();
 	test_grace();
 	test_wall_clock();
 	test_stop(READS);

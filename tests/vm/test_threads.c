@@ -131,6 +131,38 @@ static void *call_on(void *arg)
 	return NULL;
 }
 
+static int64_t shared;
+
+static void *write_on(void *arg)
+{
+	while (!stopped())
+		__atomic_fetch_add(&shared, 1, __ATOMIC_RELAXED);
+	return arg;
+}
+
+/* What a script reads twice is not the same, while another thread writes there. */
+static void test_memory_changes(void)
+{
+	int fd = abi_must_register("function run(at) local first = util.peek(at, 'i8') "
+				   "for i = 1, 1000 do "
+				   "if util.peek(at, 'i8') ~= first then return 1 end end "
+				   "return 0 end");
+	double end = abi_seconds() + HANG;
+	struct part writer = { 0 };
+	int64_t changed = 0;
+
+	CHECK_EQ(abi_call(fd, (intptr_t)&shared, 0, &changed), 0);
+	CHECK_EQ(changed, 0);
+	stop = false;
+	start(&writer, write_on);
+	while (!changed && abi_seconds() < end)
+		CHECK_EQ(abi_call(fd, (intptr_t)&shared, 0, &changed), 0);
+	CHECK_EQ(changed, 1);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	join(&writer);
+	close(fd);
+}
+
 static void test_turns(void)
 {
 	struct part parts[THREADS] = { 0 };
@@ -423,6 +455,7 @@ static void test_storm(void)
 int main(void)
 {
 	abi_open();
+	test_memory_changes();
 	test_turns();
 	test_wait();
 	test_parallel();
