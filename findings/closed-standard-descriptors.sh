@@ -11,10 +11,7 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-debian rustc 1.63.0+dfsg1-2
-debian libstd-rust-1.63 1.63.0+dfsg1-2
-debian libstd-rust-dev 1.63.0+dfsg1-2
-debian libllvm14 1:14.0.6-12
+rust
 debian golang-1.19-go 1.19.8-2
 debian golang-1.19-src 1.19.8-2
 cat >"$tmp/first.rs" <<'RUST'
@@ -56,9 +53,7 @@ import sys
 with open(sys.argv[1], "w") as file:
     print(file.fileno(), file=file)
 PY
-lib=$tmp/root/usr/lib/x86_64-linux-gnu
-LD_LIBRARY_PATH=$lib "$tmp/root/usr/bin/rustc" --sysroot "$tmp/root/usr" -O \
-	-o "$tmp/rust" "$tmp/first.rs"
+"${rustc[@]}" -o "$tmp/rust" "$tmp/first.rs"
 GOROOT=$tmp/root/usr/lib/go-1.19 GOCACHE=$tmp/cache GOFLAGS=-mod=mod \
 	"$tmp/root/usr/lib/go-1.19/bin/go" build -o "$tmp/go" "$tmp/first.go"
 gcc -o "$tmp/c" "$tmp/first.c"

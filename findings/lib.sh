@@ -5,6 +5,12 @@
 # shellcheck shell=bash
 
 set -euo pipefail
+# Programs that are not fetched are Debian 12's: gcc 12.2, glibc 2.36, Python 3.11.2.
+export PATH=/usr/bin:/usr/sbin:$PATH
+if ! grep -qx VERSION_CODENAME=bookworm /etc/os-release; then
+	echo "this is not Debian 12" >&2
+	exit 2
+fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -35,6 +41,17 @@ clang() {
 	export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu:$tmp/root/usr/lib/llvm-$1/lib
 	# shellcheck disable=SC2034 # the scripts run it
 	clang=$tmp/root/usr/lib/llvm-$1/bin/clang
+}
+
+# rust: Debian 12's compiler, run by $rustc.
+rust() {
+	debian rustc 1.63.0+dfsg1-2
+	debian libstd-rust-1.63 1.63.0+dfsg1-2
+	debian libstd-rust-dev 1.63.0+dfsg1-2
+	debian libllvm14 1:14.0.6-12
+	# shellcheck disable=SC2034 # the scripts run it
+	rustc=(env "LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu" "$tmp/root/usr/bin/rustc"
+		--sysroot "$tmp/root/usr" -O)
 }
 
 # pypi NAME==VERSION...: a virtual environment with it, run by $python.
