@@ -209,11 +209,9 @@ $(BENCH_APPS:=-icount): bench-%-icount: % module
 PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/stat_files $(BUILD)/bench/nsd
 .PHONY: bench-programs bench-programs-icount
 bench-programs: $(PROGRAMS_NEED)
-	tools/deps programs
 	bench/walks.py -k $(KREL) -o $(BUILD)/bench/programs.json $(BENCH_ARGS)
 
 bench-programs-icount: $(PROGRAMS_NEED)
-	tools/deps programs
 	bench/walks.py -k $(KREL) --icount -o $(BUILD)/bench/programs-icount.json $(BENCH_ARGS)
 
 # Costs for users who may open only the confined engine's device.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Gets files' attributes, or removes files: by plain calls, with threads, by io_uring, by scripts.
+ * Gets files' attributes: by plain calls, with threads, by io_uring, by scripts.
  * This is the part of the work that patches (apps/) speed up, measured alone, with its rivals.
  *
- *   looks plain|threads|uring|script tree|paths|remove <LINES
+ *   stat_files plain|threads|uring|script tree|paths <LINES
  *
  * tree:   each line is a directory: reads it and the attributes of each entry
  * paths:  each line is a file
- * remove: each line is a directory: removes all its files, as rm -r does
  *
  * Prints JSON with the time in ns: elapsed, and CPU time.
  */
@@ -103,68 +102,17 @@ static void look_script(int dir, struct batch *batch)
 		add(!batch->files[i].result, batch->stats[i].size);
 }
 
-/* -- The same, and they are removed ------------------------------------------ */
-
-static void remove_plain(int dir, struct batch *batch)
-{
-	for (unsigned int i = 0; i < batch->n; i++)
-		add(!unlinkat(dir, batch->names[i], 0), 0);
-}
-
-static void remove_uring(int dir, struct batch *batch)
-{
-	struct io_uring_cqe *cqe;
-
-	for (unsigned int i = 0; i < batch->n; i++)
-		io_uring_prep_unlinkat(io_uring_get_sqe(&ring), dir, batch->names[i], 0);
-	if (io_uring_submit_and_wait(&ring, batch->n) < 0)
-		measure_die("io_uring_enter: %s", strerror(errno));
-	for (unsigned int i = 0; i < batch->n; i++) {
-		if (io_uring_wait_cqe(&ring, &cqe) || cqe->res)
-			measure_die("io_uring: not removed");
-		add(true, 0);
-		io_uring_cqe_seen(&ring, cqe);
-	}
-}
-
-/* The least work for a script: it stops at a failure, and stores no results. */
-static const char remove_script[] =
-	"local unlinkat = syscall.unlinkat\n"
-	"function run(dir, names, size, n)\n"
-	"  for i = 0, n - 1 do\n"
-	"    if unlinkat(dir, names + i * size, 0) < 0 then return i end\n"
-	"  end\n"
-	"  return n\n"
-	"end\n";
-
-static void remove_by_script(int dir, struct batch *batch)
-{
-	static _Thread_local int script = -1;
-	const int64_t args[] = { dir, (intptr_t)batch->room, sizeof(batch->room[0]), batch->n };
-	char error[256] = "";
-	int64_t done = 0;
-
-	if (script < 0)
-		script = syscript_register(remove_script, sizeof(remove_script) - 1, NULL, error,
-					   sizeof(error));
-	if (script < 0 || syscript_call(script, 4, args, 1, &done) < 0 || done != batch->n)
-		measure_die("script: %s", error);
-	for (unsigned int i = 0; i < batch->n; i++)
-		add(true, 0);
-}
-
 struct way {
 	const char *name;
 	void (*look)(int dir, struct batch *batch);
-	void (*remove)(int dir, struct batch *batch);
 	unsigned int threads;
 };
 
 static const struct way *way, ways[] = {
-	{ "plain", look_plain, remove_plain, 1 },
-	{ "threads", look_plain, remove_plain, THREADS },
-	{ "uring", look_uring, remove_uring, 1 },
-	{ "script", look_script, remove_by_script, 1 },
+	{ "plain", look_plain, 1 },
+	{ "threads", look_plain, THREADS },
+	{ "uring", look_uring, 1 },
+	{ "script", look_script, 1 },
 };
 
 /* -- All of them ------------------------------------------------------------ */
@@ -178,8 +126,7 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-static void read_directory(const char *path, struct batch *batch,
-			   void (*work)(int dir, struct batch *batch))
+static void read_directory(const char *path, struct batch *batch)
 {
 	DIR *dir = fdopendir(open_directory(path));
 	struct dirent *entry;
@@ -190,11 +137,11 @@ static void read_directory(const char *path, struct batch *batch,
 			continue;
 		batch->names[batch->n] = strcpy(batch->room[batch->n], entry->d_name);
 		if (++batch->n == BATCH) {
-			work(dirfd(dir), batch);
+			way->look(dirfd(dir), batch);
 			batch->n = 0;
 		}
 	}
-	work(dirfd(dir), batch);
+	way->look(dirfd(dir), batch);
 	closedir(dir);
 }
 
@@ -229,20 +176,8 @@ static void *read_trees(void *arg)
 		if (way->look == look_script)
 			read_directory_plus(lines[line]);
 		else
-			read_directory(lines[line], batch, way->look);
+			read_directory(lines[line], batch);
 	}
-	free(batch);
-	return NULL;
-}
-
-static void *remove_files(void *arg)
-{
-	struct batch *batch = malloc(sizeof(*batch));
-	size_t line;
-
-	(void)arg;
-	while ((line = next_line++) < count)
-		read_directory(lines[line], batch, way->remove);
 	free(batch);
 	return NULL;
 }
@@ -303,7 +238,6 @@ static const struct kind {
 } *kind, kinds[] = {
 	{ "tree", read_trees },
 	{ "paths", look_at_paths },
-	{ "remove", remove_files },
 };
 
 int main(int argc, char **argv)
@@ -317,7 +251,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], ways[i].name))
 			way = &ways[i];
 	if (!way || !kind)
-		measure_die("usage: looks plain|threads|uring|script tree|paths|remove <LINES");
+		measure_die("usage: stat_files plain|threads|uring|script tree|paths <LINES");
 	read_lines();
 	began = measure_now();
 	cpu_began = cpu_now();

@@ -7,9 +7,6 @@ registering its scripts. The part that the patch changes, getting files' attribu
 measured by itself (bench/stat_files), compared with two threads and io_uring.
 
 For NSD, the cost of a query is measured: bench/queries.py.
-
-rm and ccache have no patch, since it would gain nothing: they are measured plain, and the part that
-a patch would change by itself, in all variants.
 """
 
 from __future__ import annotations
@@ -78,12 +75,6 @@ PARTS = {
 }
 # The confined engine finds Lua by SYSCRIPT_LUA_IMAGE where nothing is installed.
 PASSED = ("PATH", "SYSCRIPT_LUA_IMAGE")
-# For programs without a patch: the command, the same in each variant.
-UNPATCHED = {
-    "rm": ["/bin/rm", "-r", "gone"],
-    "ccache": ["/usr/bin/ccache", "g++", "-c", "source.cc"],
-}
-SOURCE = "#include <iostream>\n#include <map>\n#include <regex>\nint main() {}\n"
 # Alternatives for a program: two processors, or many calls at once.
 RIVALS = ("threads", "uring")
 # The input of bench/stat_files: by name its kind, its lines, and their directory.
@@ -114,10 +105,6 @@ def make_trees() -> None:
         files(Path(f"some/{number}"), 1000)
     files(Path("few"), 5)
     Path("empty").mkdir()
-    Path("source.cc").write_text(SOURCE)
-    headers = subprocess.run(["g++", "-M", "source.cc"], stdout=subprocess.PIPE, check=True)
-    looks["headers"] = ("paths", headers.stdout.decode().replace("\\\n", "").split()[2:], ".")
-    looks["gone"] = ("remove", [f"gone/{number}" for number in range(4)], ".")
     paths = ninja_build.make_build(Path("build"), sources=8000, headers=14000, each=20)
     looks["tree"] = ("tree", [f"flat/{number}" for number in range(20)], ".")
     nested = [f"nested/{number}{below}" for number in range(400) for below in ("", "/below")]
@@ -157,16 +144,10 @@ def library() -> tempfile.TemporaryDirectory[str]:
     return place
 
 
-def run_program(
-    program: Path, case: Case, given: str = "", user: str | None = None
-) -> dict[str, float]:
+def run_program(program: Path, case: Case, user: str | None = None) -> dict[str, float]:
     """The cost of a process and its children, in us or in thousands of instructions."""
     environment = {"LD_LIBRARY_PATH": library().name, "LC_ALL": "C"}
-    environment |= {"CCACHE_DIR": str(Path("ccache").absolute())}
     environment |= {name: os.environ[name] for name in PASSED if name in os.environ}
-    # The clock of an icount guest is years behind the headers' times: ccache would distrust the
-    # headers, and preprocess instead.
-    environment["CCACHE_SLOPPINESS"] = "include_file_mtime,include_file_ctime"
     shutil.rmtree(case.made, ignore_errors=True)
     begin, began = cpu_time(), time.monotonic()
     done = subprocess.run(
@@ -174,7 +155,7 @@ def run_program(
         executable=program,
         cwd=case.where,
         env=environment,
-        input=given.encode(),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         check=True,
         **account(user),
@@ -209,34 +190,6 @@ def look(way: str, part: str) -> dict[str, float]:
 seen_files: dict[str, int] = {}
 
 
-def unpatched(name: str) -> dict[str, dict[str, float]]:
-    """The program, and its part in all variants.
-
-    A hit of ccache is a process, which would load the library and register the script: so the part
-    is a whole process, too.
-    """
-    found = {}
-    for way in ("program", *LOOK_WAYS):
-        if name == "rm":
-            shutil.rmtree("gone", ignore_errors=True)
-            for number in range(4):
-                files(Path(f"gone/{number}"), 1000)
-        if way == "program":
-            found[way] = run_program(Path(UNPATCHED[name][0]), Case(UNPATCHED[name]))
-        elif name == "rm":
-            found[way] = look(way, "gone")
-        else:
-            found[way] = run_looks(way, "headers")
-    return found
-
-
-def run_looks(way: str, part: str) -> dict[str, float]:
-    kind, lines, _ = looks[part]
-    command = [str(LOOKS), way, kind]
-    seen.pop(tuple(command), None)  # it prints times
-    return run_program(LOOKS, Case(command), "\n".join(lines))
-
-
 def here(rounds: int) -> dict[str, Any]:
     """In the guest."""
     accel = "tcg" if "QEMU TCG" in Path("/proc/cpuinfo").read_text() else "kvm"
@@ -249,8 +202,6 @@ def here(rounds: int) -> dict[str, Any]:
             times = rounds if case.part else SHORT_TIMES * rounds
             rows = [{way: run(way, case) for way in WAYS} for _ in range(times + 1)]
             found[name] = rows[1:]
-        for name in UNPATCHED:
-            found[name] = [unpatched(name) for _ in range(rounds + 1)][1:]
         for part in PARTS:
             rows = [{way: look(way, part) for way in LOOK_WAYS} for _ in range(rounds + 1)]
             found[part] = rows[1:]
@@ -296,27 +247,12 @@ def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> 
     return found
 
 
-def without_patch(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A program, and its computed cost if it did a part in another way."""
-    found = medians(rows)
-    whole = {"plain": found["program"]}
-    return {
-        "plain": found["program"],
-        "part": found["plain"]["median"] / found["program"]["median"],
-        "parts": {way: found[way] for way in LOOK_WAYS},
-        **{way: instead(whole, found, way) for way in LOOK_WAYS[1:]},
-        "ratio": {"median": instead(whole, found, "script")["ratio"]},
-        "computed": True,
-    }
-
-
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--memory", "2G", "--timeout", "1800"]
     options.append("--icount" if icount else "--fair")
     raw = results.in_guest(options, ["python3", "bench/walks.py", "--here", str(rounds)])
     parts = {name: medians(raw.pop(name)) for name in PARTS}
     cases = {name: summed_up(raw.pop(name), case, parts) for name, case in CASES.items()}
-    cases |= {name: without_patch(raw.pop(name)) for name in UNPATCHED}
     cases["nsd"] = queries.summed_up(raw.pop("nsd"))
     return {**raw, "parts": parts, "cases": cases}
 
@@ -336,17 +272,6 @@ def show_parts(parts: dict[str, Any], unit: str, timed: bool) -> None:
             )
     print()
     results.show([f"looking alone, {unit}", "plain", "2 threads", "io_uring", "script"], rows)
-
-
-def show_unpatched(cases: dict[str, Any], unit: str, timed: bool) -> None:
-    rows = [
-        [f"{name}: {' '.join(UNPATCHED[name])}", f"{cases[name]['plain']['median']:,.0f}"]
-        + [f"{cases[name]['part']:.2f}"]
-        + [shown_rival(cases[name][way], timed) for way in LOOK_WAYS[1:]]
-        for name in UNPATCHED
-    ]
-    print()
-    results.show([f"without a patch, {unit}", "plain", "part", *LOOK_WAYS[1:]], rows)
 
 
 def shown_rival(found: dict[str, float] | None, timed: bool) -> str:
@@ -376,7 +301,6 @@ def show(result: dict[str, Any], rounds: int) -> None:
         rows,
     )
     show_parts(result["parts"], unit, timed)
-    show_unpatched(result["cases"], unit, timed)
     queries.show(result["cases"]["nsd"], timed)
 
 
