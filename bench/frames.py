@@ -5,17 +5,15 @@
 Over a veth pair the same client sends requests to both, and its work is included; also with sleeps
 in between. A tap stands for a network card: frames through its descriptor cost the server nothing,
 so the figures are the server's alone, with its part of the kernel; also for memcached, which sleeps
-in between. With --icount the guest counts instructions instead of time: the same in every boot.
+in between. bench/everyone.py measures users who may open only the confined engine's device. With
+--icount the guest counts instructions instead of time: the same in every boot.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from typing import Any
 
-import ordinary_user
 import results
 
 STEPS = 50
@@ -54,19 +52,6 @@ def ratio(ways: dict[str, list[float]], way: str) -> dict[str, float]:
     return results.summary([cost / mmsg for cost, mmsg in pairs])
 
 
-def here(rounds: int) -> dict[str, Any]:
-    """In the guest, as root, on LuaJIT; and as a user who may open only the confined engine."""
-    command = ["build/bench/frames", str(rounds), str(STEPS)]
-    done = subprocess.run(command, cwd=results.ROOT, stdout=subprocess.PIPE, check=True)
-    found = json.loads(done.stdout)
-    names = [f"{wire} {way}" for wire in WIRES for way in (*COMPARED, "taken")]
-    names.append("device nothing")
-    ordinary_user.make_tun()
-    with ordinary_user.confined_alone():
-        found["everyone"] = ordinary_user.in_namespaces(*command, ",".join(names))
-    return found
-
-
 def by_wire(seen: list[dict[str, float]]) -> dict[str, dict[str, list[float]]]:
     """For each wire and way the cost of a request in each round."""
     return {
@@ -79,23 +64,19 @@ def by_wire(seen: list[dict[str, float]]) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def ratios(wires: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, float]]:
-    found = {wire: ratio(ways, "frames") for wire, ways in wires.items()}
-    return found | {name: ratio(wires[on], "taken") for name, (on, *_) in TAKEN.items()}
-
-
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "--icount" if icount else "--fair"]
-    raw = results.in_guest(options, ["python3", "bench/frames.py", "--here", str(rounds)])
-    seen, everyone = raw.pop("rounds"), raw.pop("everyone")
+    raw = results.in_guest(options, ["build/bench/frames", str(rounds), str(STEPS)])
+    seen = raw.pop("rounds")
     wires = by_wire(seen)
     per_request: dict[str, Any] = {
         wire: {way: results.summary(costs) for way, costs in ways.items()}
         for wire, ways in wires.items()
     }
     per_request["client"] = results.summary([cost(found, "client", "nothing") for found in seen])
-    common = {**raw, "per_request": per_request, "everyone": ratios(by_wire(everyone))}
-    return {**common, **ratios(wires)}
+    found = {wire: ratio(ways, "frames") for wire, ways in wires.items()}
+    found |= {name: ratio(wires[on], "taken") for name, (on, *_) in TAKEN.items()}
+    return {**raw, "per_request": per_request, **found}
 
 
 def median(result: dict[str, Any], wire: str, way: str) -> str:
@@ -112,15 +93,12 @@ def show(result: dict[str, Any], rounds: int) -> None:
     for name, (wire, way, what, at_most, aim) in compared.items():
         costs = [median(result, wire, one) for one in ("mmsg", way)]
         found = result[name]["median"]
-        verdict = results.verdict(found, at_most, aim)
-        everyone = f"{result['everyone'][name]['median']:.3f}"
-        bounds = [f"{at_most:g}", f"{aim:g}", verdict]
-        rows.append([what, *costs, f"{found:.3f}", *bounds, everyone])
-    head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", "", "everyone"]
+        bounds = [f"{at_most:g}", f"{aim:g}", results.verdict(found, at_most, aim)]
+        rows.append([what, *costs, f"{found:.3f}", *bounds])
+    head = ["recvmmsg, sendmmsg", "frames", "ratio", "at most", "aim", ""]
     results.show([f"a GET of 64 bytes, {unit}, over", *head], rows)
     floor = result["per_request"]["client"]["median"]
     print(f"\nThe client's own work, with nothing at all for a server: {floor:.0f} of those.")
-    print("Everyone: the ratio for a user who may open only the confined engine's device.")
     print("Blocks are without the time in which all wait for a block's end, of up to 1 ms.")
     print("AF_XDP as root: an ordinary user may not load its program.\n")
     rows = [
@@ -129,12 +107,5 @@ def show(result: dict[str, Any], rounds: int) -> None:
     results.show(["beside them, over", *BESIDE.values()], rows)
 
 
-def main(argv: list[str]) -> int:
-    if argv[:1] == ["--here"]:
-        print(json.dumps(here(int(argv[1]))))
-        return 0
-    return results.Measurement("frames", 20, 5, measure, show).main(__doc__, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(results.Measurement("frames", 20, 5, measure, show).main(__doc__))
