@@ -21,63 +21,47 @@ import sys
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import everyone_parts
 import results
 
-# Upper bounds: thousands of instructions, KiB, ms, or a ratio (a request of a queue on 7.2: 0.65 of
-# a call).
-BOUNDS = {
-    "hello": 6000.0,
-    "register": 350.0,
-    "register_first": 2000.0,
-    "script_kib": 96.0,
-    "queue_empty": 0.50,
-    "queue_orc": 1.00,
-    "queue_sleeps": 40.0,
-    "du": 0.49,
-    "find": 0.52,
-    "ls_l": 0.56,
-    "chmod": 0.74,
-    **{f"small_{name}": 1.03 for name in everyone_parts.SMALL},
-    "scanner": 0.57,
-    "frames_memcached": 0.60,
-    "frames_device": 0.48,
-    "frames_veth": 0.76,
-    "taken_device": 0.40,
-    "taken_veth": 0.70,
-    "nsd": 0.58,
-}
-# Names of the table's rows; the keys are the JSON's.
-LABELS = {
-    "hello": "`syscript run scripts/hello.lua`, the whole process",
-    "register": "registering a script of 51 lines, known text",
-    "register_first": "registering it, new text",
-    "script_kib": "memory of a script that was called",
-    "queue_empty": "queue: an empty request",
-    "queue_orc": "queue: open, read, close",
-    "queue_sleeps": "queue: 32 sleeps of 20 ms",
-    "du": "`du -s`, 20,000 files",
-    "find": "`find`, 20,000 files",
-    "ls_l": "`ls -lR`, 20,000 files",
-    "chmod": "`chmod -R`, 20,000 files",
+INSTRUCTIONS, PLAIN, MESSAGES = "1,000 instructions", "of plain", "of recvmmsg(2)"
+
+
+class Figure(NamedTuple):
+    """The label of a row, the unit of its figure, and the upper bound."""
+
+    label: str
+    unit: str
+    at_most: float
+
+
+FIGURES = {
+    "hello": Figure("`syscript run scripts/hello.lua`, the whole process", INSTRUCTIONS, 6000),
+    "register": Figure("registering a script of 51 lines, known text", INSTRUCTIONS, 350),
+    "register_first": Figure("registering it, new text", INSTRUCTIONS, 2000),
+    "script_kib": Figure("memory of a script that was called", "KiB", 96),
+    "queue_empty": Figure("queue: an empty request", "of a call", 0.50),
+    "queue_orc": Figure("queue: open, read, close", "of plain calls", 1.00),
+    "queue_sleeps": Figure("queue: 32 sleeps of 20 ms", "ms", 40),
+    "du": Figure("`du -s`, 20,000 files", PLAIN, 0.49),
+    "find": Figure("`find`, 20,000 files", PLAIN, 0.52),
+    "ls_l": Figure("`ls -lR`, 20,000 files", PLAIN, 0.56),
+    "chmod": Figure("`chmod -R`, 20,000 files", PLAIN, 0.74),
     **{
-        f"small_{name}": f"`{command[0]}`, {files:,} files, {each:,} in a directory"
+        f"small_{name}": Figure(
+            f"`{command[0]}`, {files:,} files, {each:,} in a directory", PLAIN, 1.03
+        )
         for name, (command, files, each) in everyone_parts.SMALL.items()
     },
-    "scanner": "a scanner that reads 20,000 files",
-    "frames_memcached": "memcached's GET, frames",
-    "frames_device": "a GET by a script, frames, tun device",
-    "frames_veth": "the same, veth",
-    "taken_device": "the same, frames taken from the device",
-    "taken_veth": "the same, frames taken from veth",
-    "nsd": "NSD, a query, frames",
-}
-UNITS = {"script_kib": "KiB", "queue_empty": "of a call", "queue_orc": "of plain calls"}
-UNITS |= {"queue_sleeps": "ms"}
-UNITS |= {
-    name: "of recvmmsg(2)" for name in BOUNDS if name.startswith(("frames_", "taken_", "nsd"))
+    "scanner": Figure("a scanner that reads 20,000 files", PLAIN, 0.57),
+    "frames_memcached": Figure("memcached's GET, frames", MESSAGES, 0.60),
+    "frames_device": Figure("a GET by a script, frames, tun device", MESSAGES, 0.48),
+    "frames_veth": Figure("the same, veth", MESSAGES, 0.76),
+    "taken_device": Figure("the same, frames taken from the device", MESSAGES, 0.40),
+    "taken_veth": Figure("the same, frames taken from veth", MESSAGES, 0.70),
+    "nsd": Figure("NSD, a query, frames", MESSAGES, 0.58),
 }
 
 
@@ -96,17 +80,16 @@ def measure(names: list[str], kernel: str, icount: bool, rounds: int) -> dict[st
     command = ["python3", "bench/everyone.py", "--here", str(rounds), *names]
     raw = results.in_guest(options, command)
     found = {name: median(samples) for name, samples in raw["samples"].items()}
-    return {**raw, **found, "bounds": BOUNDS}
+    return {**raw, **found}
 
 
 def show(result: dict[str, Any], rounds: int) -> None:
     results.headline(f"everyone, {rounds} rounds", result)
-    unit = "1,000 instructions" if result["clock"] != "time" else "us"
-    units = {"hello": unit, "register": unit, "register_first": unit, **UNITS}
+    timed = result["clock"] == "time"
     rows = [
-        [LABELS[name], units.get(name, "of plain"), f"{result[name]:,.3f}", f"{bound:,.2f}"]
-        + [results.verdict(result[name], bound)]
-        for name, bound in BOUNDS.items()
+        [label, "us" if timed and unit == INSTRUCTIONS else unit, f"{result[name]:,.3f}"]
+        + [f"{at_most:,.2f}", results.verdict(result[name], at_most)]
+        for name, (label, unit, at_most) in FIGURES.items()
         if name in result
     ]
     results.show(["", "unit", "now", "at most", ""], rows)
