@@ -44,11 +44,11 @@ DIRECTORIES, FILES = 2, 1000
 # What others change meanwhile is the same at last.
 TRIES = 6
 # Why a file system gains little, or loses.
-BY_PATH = "each name is looked up by its path, as the file system asks"
-SERVER = "a server is asked for each file"
-FEW = "too few files to load the library for"
+BY_PATH = "looks up each name by its path"
+SERVER = "asks a server for each file"
+FEW = "too few files"
 WHY = {
-    "ext2-typeless": "entries have no types: du, find and chmod do not know which are files",
+    "ext2-typeless": "entries have no types",
     "vfat": BY_PATH,
     "fuse-ext4": SERVER,
     "fuse-ntfs": SERVER,
