@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""What `make demo` shows, in two guests that count instructions, side by side.
+"""Draw the tables and plots of `make demo`, in two guests that count instructions, side by side.
 
 memcached's modes of serving GETs over UDP; du and ls on 20,000 files, plain and reading ahead
 (apps/fts). A table and a plot of each, in instructions and in modelled time. Every reply, and every
@@ -171,7 +171,7 @@ def memcached_bars(found: dict[str, Any]) -> list[Bar]:
 
 
 def gain(modes: list[str], bars: list[Bar]) -> str:
-    """What scripts save over batches of datagrams without them."""
+    """One line: the savings of scripts over recvmmsg and sendmmsg."""
     bar_of = dict(zip(modes, bars, strict=True))
     base = bar_of["mmsg"]
     shares = [

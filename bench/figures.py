@@ -234,7 +234,7 @@ def as_shown(module: str) -> Callable[[Json], Json]:
 
 
 def arm64(result: Json) -> Json:
-    """What bench/arm64.py shows, with the calls of the other table of calls only."""
+    """The tables of bench/arm64.py, with only the calls that CALLS names."""
     found = as_shown("arm64")(result)
     calls_table = found["tables"][1]
     calls_table["rows"] = [

@@ -24,7 +24,7 @@ WIRES = {
     "memcached": ("a tap, memcached", 0.68, 0.60),
     "worker": ("the same, memcached's worker alone", 0.68, 0.60),
 }
-# The same script on frames that its filter takes from the device's stack.
+# Frames that the script's filter takes from the device before its stack.
 TAKEN = {
     "rx_veth": ("veth", "a veth pair, client included: taken from the stack", 0.66, 0.58),
     "rx_device": ("device", "a tap, server only: taken from the stack", 0.44, 0.35),

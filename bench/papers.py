@@ -205,7 +205,7 @@ def in_guest(test: str) -> bool:
 
 
 def run_tests(tests: list[str], kernel: str, log: Any) -> dict[str, str]:
-    """What became of each test."""
+    """The outcome of each test."""
     outcomes: dict[str, str] = {}
     for guest in (False, True):
         chosen = sorted({test for test in tests if in_guest(test) == guest})
@@ -249,7 +249,7 @@ def same(one: str, other: str) -> bool:
 
 
 class Today:
-    """What the rows' tests and commands say; each command runs once."""
+    """Runs the rows' tests and commands, each command once."""
 
     def __init__(self, rows: list[Row], all_of_them: bool, kernel: str, log: Any) -> None:
         self.all_of_them, self.kernel, self.log = all_of_them, kernel, log

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """Measure the cost per request of a UDP server's loop, in a guest.
 
-The same loop by every interface to the kernel, interleaved in one boot; once in time (emulation
+The loop is built on each interface to the kernel, interleaved in one boot; once in time (emulation
 with fair settings) and once in instructions (icount: the same in every boot, but a mode switch
 looks cheaper than it is). Then whole servers that parse text: scripts of examples/text on the
 confined engine, compared with C programs.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-2.0 OR MIT
--- What syscript(1) repl registers.  run(addr, len) is one line of input.
+-- The script of `syscript repl`.  run(addr, len) evaluates one line of input.
 -- Returns 1 if more lines are needed to complete it, else 0.
 
 local ERRNO_MAX = 4095

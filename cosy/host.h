@@ -57,7 +57,7 @@ void cosy_pop(void *frame);
  * the exit by which control left the segment.
  */
 long cosy_call(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
-/* The same for a segment with one exit. */
+/* As cosy_call(), for a segment with one exit. */
 void cosy_run(struct cosy_unit *unit, long which, void *frame, long (*host)(void *));
 
 /* For the library: called in a child of fork(2). */

@@ -58,7 +58,7 @@ static inline int audits_check(void)
 	return audits_ask() ? __audits_check() : 0;
 }
 
-/* For a batch: reports to audit what the system call that it replaces would have. */
+/* A batch reports its files and addresses to audit, as the replaced system calls would. */
 void __audits_see_file(const struct dentry *dentry);
 void __audits_see_address(const void *addr, unsigned int len);
 

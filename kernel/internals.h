@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel's internals that the module relies on without a promise of the kernel. All of them
- * work on Debian's 6.1.0-56, 6.12.117 and 7.2.13.  Whatever can be checked is checked when the
- * module is loaded, which fails with a message that names the missing symbol; the rest is in
- * headers, and without it the module does not compile.
+ * Internals of the kernel that the module relies on, and that may change. They work on Debian's
+ * 6.1.0-56, 6.12.117 and 7.2.13.  Loading the module checks them, and fails with a message that
+ * names a missing symbol; internals in headers are checked by compiling the module.
  *
  * Found and tried out by arch/x86/syscall_jump_table.c and luajit/kernel/fpu.c:
  *

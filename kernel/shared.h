@@ -31,7 +31,7 @@ void shared_put(struct shared *shared);
 
 const struct program *shared_program(const struct shared *shared);
 
-/* When the module is unloaded, and no script is left. */
+/* Frees the bases when the module is unloaded; no script is left then. */
 void shared_exit(void);
 
 #endif /* SYSCRIPT_SHARED_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * A script and its runtime share memory, of which the script should pay only for what it uses.
- * All of it is in one arena, so that an engine in the kernel or in this process can run the
- * script, and one can take over from the other.
+ * A script should pay only for the memory that it uses. Script and runtime share one arena, so
+ * that an engine in the kernel or in this process can run the script, and one can take over from
+ * the other.
  *
  * The arena, from its beginning:
  *
@@ -50,8 +50,8 @@
 			  RUNTIME_ERROR_LEN + 15) & -16UL)
 _Static_assert(SLOTS_SIZE + STACK_SPARE <= PAGE, "the stack begins in the same page");
 /*
- * What is used, as measured: for Lua's libraries, for each byte of a script's text, and of the
- * stack when a script is loaded.
+ * Measured use of memory: by Lua's libraries, for each byte of a script's text, and of the stack
+ * while a script is loaded.
  */
 #define LIBRARIES_HEAP	(36UL << 10)
 #define HEAP_OF_TEXT	8

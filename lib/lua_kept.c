@@ -11,7 +11,7 @@
 #include "user/lock.h"
 
 #define KEPT_MAX	8
-/* What takes more is not kept: a registration has to copy it. */
+/* Larger scripts are not kept, because each registration copies them. */
 #define TEXT_MAX	(64UL << 10)
 #define PAGES_MAX	96
 /*

@@ -22,8 +22,8 @@ struct lua_part;
 struct run;
 
 /*
- * What the state after the top level depends on. The layout of the arena does, too, and depends
- * on nothing else.
+ * The state after the top level depends on these alone: the layout of the arena follows from
+ * them.
  */
 struct lua_kept_key {
 	const struct run *run;			/* its name, memory limit and rights */

@@ -176,7 +176,7 @@ static const char *reason_of(const struct words *w)
 	return e->reason;
 }
 
-/* What is wrong with the name @w in the library @names; false: nothing. */
+/* True if the library @names lacks the name @w; puts the reason into @what. */
 static bool is_wrong(const struct words *w, const char *const *names, char *what, size_t size)
 {
 	const char *reason = names == calls ? reason_of(w) : NULL;

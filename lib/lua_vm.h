@@ -56,7 +56,7 @@ static inline struct vm *lua_vm_of(struct engine_vm *vm)
 	return (struct vm *)vm;
 }
 
-/* What the script is kept by, while it is made. */
+/* The key under which a script that is being made will be kept. */
 static inline struct lua_kept_key lua_vm_key(const struct vm *vm)
 {
 	return (struct lua_kept_key){ vm->run, vm->source };

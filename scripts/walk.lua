@@ -49,7 +49,7 @@ local levels, depth = {}, 0
 local batch, at = 0, 0            -- of e: number of entries, and of those done
 local generation, current = 0, 0
 local want_paths, top_dev = false, 0
--- What this call returns.
+-- The results of this call.
 local seen, matched, total, failed, bytes, dirs = 0, 0, 0, 0, 0, 0
 
 -- They stay open between calls, so they avoid 0, 1 and 2, even if the program closed these.
@@ -148,7 +148,7 @@ local function look(level)
   level.count, at = n, batch
 end
 
--- The same with paths, up to the first that does not fit: false.
+-- Also writes the paths; returns false at the first that does not fit.
 local function look_and_tell(level, out, room)
   while at < batch do
     local i = at + 1

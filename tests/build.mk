@@ -169,7 +169,7 @@ test-long:
 	$(MAKE) test LONG=--long
 	$(MAKE) test-verify prove
 
-# What LuaJIT says of errors must not depend on what was on the stack: compared with a build
+# LuaJIT's error messages must not depend on old contents of the stack: compared with a build
 # whose compiler puts a pattern there, and not zeros; also where the port asks for neither.
 UNINIT := $(BUILD)/uninit
 .PHONY: test-uninit

@@ -56,7 +56,7 @@ def unpacked(suite: kernels.Suite) -> None:
 
 
 def versions(tool: str) -> list[str]:
-    """The tool's, of each release's; the guest has written them."""
+    """The versions of a tool in each release, as written by the guest."""
     return [(tree / "out" / tool / "version").read_text() for tree in trees()]
 
 

@@ -27,7 +27,7 @@ CPUS = Path("/sys/devices/system/cpu")
 def one_cpu() -> Iterator[None]:
     """Takes emulated CPUs but the first offline; tasks bound to one of them lose that binding."""
     others = []
-    # Other users, and tests outside guests, have no text patched.
+    # Tests of ordinary users, and outside of guests, cause no patching of the kernel's text.
     in_guest = "SYSCRIPT_GUEST" in os.environ and os.geteuid() == 0
     if in_guest and "QEMU TCG" in Path("/proc/cpuinfo").read_text():
         others = [path for path in CPUS.glob("cpu[1-9]*/online") if path.read_text() == "1\n"]

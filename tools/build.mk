@@ -8,7 +8,7 @@ $(BUILD)/gen/constants.inc: tools/gen-constants
 	@mkdir -p $(@D)
 	$(Q)$< --cc '$(if $(CROSS),$(CC),$(HOSTCC))' -o $@
 
-# What editors know of scripts: docs/editor.md.
+# Annotations of scripts for editors: docs/editor.md.
 ANNOTATIONS := bindings/editor/syscript.d.lua.in core/syscalls.def $(BUILD)/gen/constants.inc
 $(BUILD)/gen/syscript.d.lua: tools/gen-annotations $(ANNOTATIONS)
 	$(call say,GEN)

@@ -32,7 +32,7 @@ SUITES = {"6.1": "bookworm", "6.12": "trixie", "newest": "sid"}
 BUILT = {"debug": "make debug-kernel", "kasan": "make bench-safety-kasan-icount"}
 # Suite names that show that the machine's own package sources are Debian's.
 DEBIAN = {"bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"}
-# What a guest of arm64 has: vm/inside and the tests use it.
+# Packages in a guest of arm64, for vm/inside and the tests.
 ROOT_PACKAGES = [
     *("acl", "attr", "bash", "busybox-static", "coreutils", "dash", "diffutils", "findutils"),
     *("grep", "hostname", "iproute2", "iputils-ping", "kmod", "libc-bin", "libpam0g"),
@@ -46,7 +46,7 @@ ROOT_FILES = {
     "etc/fstab": "",
     "etc/hosts": "127.0.0.1 localhost\n",
 }
-# What packages' scripts would have made.
+# Links that the packages' own scripts would have made.
 ROOT_LINKS = {
     "sbin/poweroff": "../bin/busybox",
     "usr/bin/awk": "mawk",

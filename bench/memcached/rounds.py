@@ -257,7 +257,7 @@ def machine() -> dict[str, str]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What to run; the same on this machine and in the guest."""
+    """Options of both the host and the guest: programs, modes, sizes."""
     parser.add_argument("--memcached", type=Path, default=MEMCACHED, help="the program")
     parser.add_argument("--modes", nargs="+", choices=[*MODES, *FRAMES], default=list(MODES))
     parser.add_argument(

@@ -10,7 +10,7 @@
 #define LIBRARY_FEW	10
 #define LIBRARY_MANY	200
 
-/* Creates the files to work on. Returns a descriptor, at the end of one of them. */
+/* Creates the files to work on. Returns a descriptor of one, with the position at its end. */
 int library_setup(const char *directory);
 
 /* Each function works on the first @n files, at most LIBRARY_MANY; batches contain all. */

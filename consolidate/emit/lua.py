@@ -278,7 +278,7 @@ class LuaWriter(PlanWriter):
         self.put(f"goto {level.label}" if level.label else "do return 0, 0 end")
 
     def closed_in_any_case(self, number: int) -> None:
-        """Close what this step closes, if it was opened for this item, as the program did."""
+        """Writes the step's close() for a descriptor that was opened for this item."""
         step = self.plan.steps[number]
         if step.name != "close" or not step.args or step.args[0].kind is not Kind.RESULT:
             return

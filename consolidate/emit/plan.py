@@ -426,7 +426,7 @@ def buffer_size(step: Step) -> int:
 
 
 def expects(step: Step) -> str:
-    """What a step's result is compared with: "counted", "ok", "none", or an error's name."""
+    """The expected result of a step: "counted", "ok", "none", or an error's name."""
     if step.outcome == OK:
         return "counted" if step.name in calltable.COUNTERS else OK
     return step.outcome

@@ -17,14 +17,14 @@ FLAGS = re.compile(r"[A-Z_][A-Z0-9_]*(?:\|(?:[A-Z_][A-Z0-9_]*|0x[0-9a-f]+|0[0-7]
 # A token of a list of arguments that is never split, or that structures the list.
 PUNCTUATION = re.compile(
     r"""
-      # What a descriptor is, after its number or AT_FDCWD: 3</tmp/a>.  A shift is none: 1<<2.
+      # The file after a descriptor or AT_FDCWD: 3</tmp/a>.  Not a shift: 1<<2.
       < (?<=[\dD]<) (?!<)
       [^<>]*
       (?:
         (?:
           # Between two ends of a connection: 3<TCP:[127.0.0.1:80->127.0.0.1:5000]>.
           (?<=-) > (?=[\d[])
-          # What kind of a device: 1</dev/pts/0<char 136:0>>.
+          # The kind of a device: 1</dev/pts/0<char 136:0>>.
         | < [^<>]* >
         )
         [^<>]*

@@ -146,8 +146,8 @@ bool run_is_overdue(struct run_priv *own)
 
 	/*
 	 * No stretch is counted both in @used and since @entered
-	 * (tests/litmus/clock-overdue.litmus). One that has just ended may be in neither, until
-	 * the next tick.
+	 * (tests/litmus/clock-overdue.litmus). A stretch that has just ended may be in neither,
+	 * until the next tick.
 	 */
 	do {
 		entered = __atomic_load_n(&own->entered, __ATOMIC_ACQUIRE);

@@ -224,7 +224,7 @@ bool turn_regain(struct script *script, unsigned long word)
 	return ticket_back(&script->turn, word, word & ~(TICKET_LENT | TICKET_WAITED));
 }
 
-/* Who takes the turn sees what the owner has changed: tests/litmus/turn-lend.litmus. */
+/* The thread that takes the turn sees the owner's stores: tests/litmus/turn-lend.litmus. */
 void turn_lend(struct script *script)
 {
 	__atomic_fetch_or(&script->turn.owner, TICKET_LENT, __ATOMIC_RELEASE);

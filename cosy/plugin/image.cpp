@@ -102,7 +102,7 @@ static Turn turn_of(const ELFSectionRef &section)
 	return cantFail(section.getName()) == ".data.hot" ? HOT : CONTENTS;
 }
 
-/* Not what unwinding wants: it would take memory in each arena, and no image is unwound. */
+/* Tables for unwinding would take memory in each arena, and no image is unwound. */
 static bool is_placed(const ELFSectionRef &section)
 {
 	return section.getFlags() & ELF::SHF_ALLOC && section.getSize() &&

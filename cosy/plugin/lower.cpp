@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What BPF's code generator does not know, in terms of what it does.
+ * Expresses operations that BPF's code generator lacks by others.
  *
  * lower_types(), once, before optimisation: functions have at most five
  * arguments and return a number or a pointer; calls have the types of what they
@@ -296,7 +296,7 @@ static bool has_instruction(AtomicRMWInst *rmw)
 	}
 }
 
-/* What has no instruction: load, combine, compare and exchange, until it was ours. */
+/* An atomic operation without an instruction: a loop of load, combine, compare and exchange. */
 static void lower_rmw(AtomicRMWInst *rmw)
 {
 	BasicBlock *before = rmw->getParent();

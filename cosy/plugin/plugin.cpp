@@ -69,7 +69,7 @@ static std::string plugin_directory()
 	return sys::path::parent_path(info.dli_fname).str();
 }
 
-/* What segments call comes along, as far as it is in this file. */
+/* Adds @f and the functions of this file that it calls, directly or not. */
 static void add_callees(Function *f, SetVector<Function *> &functions)
 {
 	if (f->isDeclaration() || !functions.insert(f))
@@ -215,7 +215,7 @@ static bool link_runtime(Module &compound, std::string &why)
 	return true;
 }
 
-/* All that @c, an operand or an initial value, names. */
+/* Adds the variables that @v, an operand or an initial value, refers to. */
 static void add_globals(const Value *v, SetVector<const GlobalVariable *> &found,
 			SmallPtrSetImpl<const Value *> &seen)
 {
@@ -275,7 +275,7 @@ static StringSet<> find_used(Module &compound)
 	return names;
 }
 
-/* What copies may become calls of, whether it is called or not. */
+/* Optimisation may replace copies by calls of these functions, so they stay if unused. */
 static bool is_kept(const GlobalValue &value)
 {
 	StringRef name = value.getName();
@@ -546,7 +546,7 @@ static bool define_unit(Module &m, GlobalVariable *unit, ArrayRef<char> file,
 	image->setAlignment(Align(16));
 	/* Where objcopy(1) finds it, for who loads it alone. */
 	image->setSection("cosy.image");
-	/* What they begin with is in the file. */
+	/* The image has their initial values. */
 	for (const SharedVariable &var : shared)
 		if (!var.imported)
 			var.host->setInitializer(Constant::getNullValue(var.host->getValueType()));
@@ -638,7 +638,7 @@ std::unique_ptr<Module> Pass::make_compound(Module &m, ArrayRef<Segment> segment
 			used->eraseFromParent();
 	for (const Segment &segment : segments) {
 		entries.push_back(cast<Function>(map[segment.entry]));
-		/* Where it is a function of the program's, others call the original. */
+		/* If the segment's body is a function of the program, other callers use the original. */
 		entries.back()->removeFnAttr(Attribute::NoInline);
 		cast<Function>(map[segment.body])->removeFnAttr(Attribute::NoInline);
 	}
@@ -710,7 +710,7 @@ bool Pass::compile(Module &m, ArrayRef<Segment> segments, bool fine)
 	stripNonLineTableDebugInfo(*compound);
 	lower_types(*compound);
 	lower_operations(*compound);
-	/* What is shared has to keep its symbol. */
+	/* Shared variables are found by their symbols. */
 	for (const SharedVariable &var : shared)
 		compound->getGlobalVariable(var.name, true)->setLinkage(GlobalValue::ExternalLinkage);
 	generator.optimize(*compound);
@@ -748,7 +748,7 @@ PreservedAnalyses Pass::run(Module &m, ModuleAnalysisManager &mam)
 					functions.push_back(call->getFunction());
 	for (Function *f : functions)
 		fine &= take_segments(*f, fam, segments);
-	/* All that is wrong is told at once. */
+	/* All errors of the file are reported in one compilation. */
 	if (!segments.empty())
 		compile(m, segments, fine);
 	drop_shared_marks(m);

@@ -101,7 +101,7 @@ static SmallPtrSet<BasicBlock *, 8> split_at_ends(Function &f)
 	return blocks;
 }
 
-/* All that can be reached from @from, not through @stop, which are left aside. */
+/* The blocks that can be reached from @from without entering @stop. */
 static SmallPtrSet<BasicBlock *, 32> reach(ArrayRef<BasicBlock *> from,
 					   const SmallPtrSetImpl<BasicBlock *> &stop)
 {
@@ -115,7 +115,7 @@ static SmallPtrSet<BasicBlock *, 32> reach(ArrayRef<BasicBlock *> from,
 	return seen;
 }
 
-/* What returns stays where it is. */
+/* Returns stay in the function: each becomes a block of its own. */
 static void split_returns(Function &f)
 {
 	for (BasicBlock &block : make_early_inc_range(f))

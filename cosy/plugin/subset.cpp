@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What compounds cannot do, and how it is said.  Works on the compound as it was
- * written, with the runtime's functions, before anything is optimised: so each
- * line is still there.
+ * Refuses code that compounds cannot have, with its line.  Checks the compound as
+ * it was written, with the runtime's functions, before optimisation removes lines.
  */
 #include "cosy.hpp"
 
@@ -87,7 +86,7 @@ static std::string wrong_call(const CallBase &call)
 		return call.getFunctionType()->isVarArg() ?
 			"calls a function with variable arguments by a pointer" : "";
 	if (callee->isIntrinsic()) {
-		/* What ends them was begun in the same function. */
+		/* va_end() needs no message: the va_start() is in the same function. */
 		if (callee->getName().starts_with("llvm.va_") && !isa<VAEndInst>(call))
 			return "a function with variable arguments in a segment";
 		return "";
@@ -134,7 +133,7 @@ static std::string what_is_wrong(const Instruction &i)
 	return wrong_global(i);
 }
 
-/* All that is wrong in @f, once for each line; what has no line, if it is told of none. */
+/* Reports each error in @f once a line; errors without a line if not reported with one. */
 static bool check_function(Function &f)
 {
 	std::set<std::pair<std::string, unsigned>> told;

@@ -502,7 +502,7 @@ LJLIB_CF(util_compare)
   return 1;
 }
 
-/* Copies to @buf the bytes to look at next: those of @n before the end of a chunk of memory. */
+/* Copies at most @n bytes to @buf, up to the next multiple of CHUNK; returns how many. */
 static MSize nextpiece(lua_State *L, char *buf, unsigned long addr, long n)
 {
   long left = CHUNK - (long)(addr & (CHUNK - 1));

@@ -388,7 +388,7 @@ function members(src, at, types, union)
   }, at
 end
 
--- What scripts get ----------------------------------------------------------
+-- Functions for scripts -----------------------------------------------------
 
 local function check_integer(what, i, min)
   if type(i) ~= "number" or i % 1 ~= 0 or i < min then

@@ -334,7 +334,7 @@ static int line_of(lua_State *L)
 	return currentline(L, ci);
 }
 
-/* What catches the throw may throw it again: the first place counts. */
+/* A handler may throw it again: the place of the first throw is kept. */
 static __attribute__((noinline)) void runtime_end(lua_State *L)
 {
 	CallInfo *ci = innermost(L);

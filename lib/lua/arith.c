@@ -156,9 +156,9 @@ static void emit_short_modulo(struct compiler *c, s64 k, u32 n)
 
 /*
  * As above for r1 < 2^@bits and 2^(n - 1) < k <= 2^n: the quotient is ((x >> s) * m) >> t, with
- * m = 2^(s + t) / k, rounded down. What the shift by s = n - 2 drops is less than k / 2, and with
- * t = bits - s + 1 the rounding of m takes less than 1/2 from the quotient. So it is at most 1 too
- * small, and then the remainder too large by k.
+ * m = 2^(s + t) / k, rounded down. The bits that the shift by s = n - 2 drops are less than k / 2,
+ * and with t = bits - s + 1 the rounding of m takes less than 1/2 from the quotient. So it is at
+ * most 1 too small, and then the remainder too large by k.
  */
 static void emit_long_modulo(struct compiler *c, s64 k, u32 n, u32 bits)
 {
@@ -223,9 +223,9 @@ static void emit_modulo(struct compiler *c, s64 k, struct range range, u32 fail)
 /* -- Chains ----------------------------------------------------------------------------------- */
 
 /*
- * r1, in @w, rounded to the 53 bits of a double. With e bits more, r2 = 2^e - 1 is what has to
- * go. Half of it is added, and 1 if the last bit that stays is set: so halves become even. All of
- * that is the same for negative numbers in two's complement.
+ * Rounds r1, in @w, to the 53 bits of a double, halves to even. If it has e bits more, r2 =
+ * 2^e - 1 masks those to drop; half of r2 is added first, and 1 if the last bit that stays is
+ * set. The steps are the same for negative numbers in two's complement.
  */
 static void emit_round(struct compiler *c, struct wide w)
 {

@@ -307,7 +307,7 @@ static void sort_ranges(struct range *ranges, u32 n)
 	}
 }
 
-/* Goes to @label if the character in r0 is in the range, or if it is not. */
+/* Goes to @label if the character in r0 is in the range (@is_in), or outside of it. */
 static void test_range(struct emit *e, struct range range, bool is_in, u32 label)
 {
 	if (range.from == range.to)

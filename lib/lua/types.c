@@ -430,7 +430,7 @@ static void arith(const struct types *t, uint32_t pc, struct fact *f)
 		refine(t, f, b_of(i), types[0]);
 	if (op_of(i) != OP_UNM && !(c_of(i) & RK_K))
 		refine(t, f, c_of(i), types[1]);
-	/* What a chain has computed before its remainder is not stored. */
+	/* Intermediate results of a chain, before its remainder, are not stored. */
 	for (n = 1; op_of(i) == OP_MOD && n < t->chain[pc]; n++)
 		set(t, f, a_of(t->p->code[pc - n]), T_ANY, 0);
 	set(t, f, a_of(i), types_of_arith(t, pc), 0);
@@ -674,7 +674,7 @@ static void flow_equal(struct types *t, uint32_t pc, struct fact *f)
 }
 
 /*
- * What is less than a number is a number; at an integer of 64 bits the function is left
+ * An operand compared with a number is a number; for an integer of 64 bits the function is left
  * (leave_at_int64()).
  */
 static void refine_ordered(const struct types *t, uint32_t pc, struct fact *f)

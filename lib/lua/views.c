@@ -195,7 +195,7 @@ bool is_view_intrinsic(const struct compiler *c, int intrinsic)
 	}
 }
 
-/* Of these arguments the code reads no register if they are constant numbers. */
+/* True if the code reads no register for this argument when it is a constant number. */
 bool view_knows(int intrinsic, u32 arg)
 {
 	return arg == 2 || (arg == 3 && intrinsic == INTRINSIC_frame_str);

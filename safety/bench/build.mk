@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the tools cost, in a guest.
+# Benches of the tools' costs, in a guest.
 
 .PHONY: bench-safety bench-safety-icount bench-safety-scaling profile-safety-icount
 bench-safety bench-safety-icount bench-safety-scaling: deps safety-tests
@@ -26,7 +26,7 @@ figures-safety: bench-safety-kasan-icount bench-safety-user-icount
 		--user $(BUILD)/bench/safety-user-icount.json $(foreach tool,kefence evmon kgcc,--$(tool) \
 		$(FIGURES_KERNELS:%=$(BUILD)/bench/safety-icount-%.json))
 
-# One of its samples, function by function: SAMPLE='reiserfs compile kgcc'.
+# Profiles one sample of bench-safety by function: SAMPLE='reiserfs compile kgcc'.
 SAMPLE ?= ecryptfs mix plain
 profile-safety-icount: deps safety-tests
 	safety/bench/counted.py -k $(KREL) -o $(PROFILE) $(SAMPLE)

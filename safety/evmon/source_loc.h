@@ -26,7 +26,7 @@ int place_init(void);
 void place_exit(void);
 
 u32 place_add(struct evmon_site *site);
-/* The same for a module known only by its name. */
+/* As place_add(), for a module known only by its name. */
 u32 place_add_of(struct evmon_site *site, const char *module);
 
 /* The number of a site, from 1; 0 if the table is full. Any context. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between the kernels that Kefence builds for, from 6.1 to the newest. Those of the
- * allocator's functions are in stand_ins.h.
+ * Differences between the kernels that Kefence builds for, from 6.1 to the newest. Differences in
+ * the allocator's functions are in stand_ins.h.
  */
 #ifndef KEFENCE_COMPAT_H
 #define KEFENCE_COMPAT_H
@@ -26,7 +26,7 @@
 #define COMPAT_SLAB_NO_MERGE	SLAB_NOLEAKTRACE
 #endif
 
-/* The same as in kefence.h, which Kefence's own sources do not include. */
+/* As in kefence.h, which Kefence's own sources do not include. */
 #define KEFENCE_GFP_STRUCT	((__force gfp_t)(1U << 31))
 
 #endif /* KEFENCE_COMPAT_H */

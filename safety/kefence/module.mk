@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What SAFETY=kefence adds to a module's Kbuild.
+# Included by a module's Kbuild under SAFETY=kefence.
 
 # A tail call would show the caller's caller as the allocating place.
 ccflags-y += -include $(safety_dir)/kefence/kefence.h -fno-optimize-sibling-calls

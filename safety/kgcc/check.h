@@ -87,7 +87,7 @@ void kgcc_leave(void);
  */
 unsigned long kgcc_check(struct kgcc_site *site, unsigned long pointer, unsigned long address,
 			 unsigned long length, const unsigned long *ip);
-/* The same, but returns 0: with an unknown room every later check calls again. */
+/* Counts as well, and returns 0: with an unknown room every later check calls again. */
 unsigned long kgcc_check_counted(struct kgcc_site *site, unsigned long pointer,
 				 unsigned long address, unsigned long length,
 				 const unsigned long *ip);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What SAFETY=kgcc adds to a module's Kbuild; kgcc(8) has the settings.
+# Included by a module's Kbuild under SAFETY=kgcc; kgcc(8) has the settings.
 
 kgcc_option = -fplugin-arg-kgcc-$(1)
 

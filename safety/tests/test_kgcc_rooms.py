@@ -181,7 +181,7 @@ def test_checks(name: str, functions: dict[str, str]) -> None:
 
 
 def test_bytes_on_both_sides_of_the_root(functions: dict[str, str]) -> None:
-    """Items after the base pointer need their last byte compared; others may lie on both sides."""
+    """Only accesses at or after the base pointer are checked by their last byte alone."""
     last = r"leaq %d\((%%r\w+)\), %%r9\n\tsubq %%r\w+, %%r9\n\tcmpq %%r\w+, %%r9\n\tjb 2f\n"
     end = last.replace("jb 2f", r"ja 3f\n\tcmpq \$4, %%r9\n\tjae 2f")
     assert re.search(last % 7, functions["of_items"])

@@ -26,7 +26,7 @@ local PAYLOAD = 8               -- its offset in a slot
 local COPY = 2^31
 local peek = util.peek
 
--- The same headers, and another payload.
+-- A new frame: the request's headers, another payload.
 local function copy(request, up, slot)
   local at, len = request:udp(), peek(slot + 4, "u4")
   local f = up:build(request:str(0, at))

@@ -17,7 +17,7 @@
 #include "uapi/syscript_files.h"
 
 #define MS		1000000ULL
-/* After a grace time of 100 ms, on a busy machine, and less than the limit of 10 s. */
+/* Seconds: far above the grace time of 100 ms, for busy machines; below the limit of 10. */
 #define SOON		8.0
 #define LONG_WAIT_MS	600
 

@@ -47,7 +47,7 @@ struct stacks {
 struct stacks *stacks_get(size_t size);
 /* Releases @stacks when a program has no run any more. */
 void stacks_put(struct stacks *stacks);
-/* Frees the calling process's stacks that no run has, all but the last; false: there were none. */
+/* Frees the calling process's unused stacks except the last; false if there were none. */
 bool stacks_free_idle(void);
 
 /* Gets stacks of @size bytes in place of @other, which may be NULL; NULL: out of memory. */

@@ -37,8 +37,8 @@ int arena_init(void);
 void arena_exit(void);
 
 /*
- * All of these sleep. arena_open() maps nothing yet; arena_close() unmaps all granules.  @zero is
- * __GFP_ZERO or 0.  Returns 0, or -ENOMEM with nothing done.
+ * These functions sleep. arena_open() maps nothing yet; arena_close() unmaps all granules.  @zero
+ * is __GFP_ZERO or 0.  Returns 0, or -ENOMEM with nothing done.
  */
 int arena_open(struct arena_window *window, unsigned int granules);
 void arena_close(struct arena_window *window);

@@ -22,7 +22,7 @@ int mcode_init(void);
 void mcode_exit(void);
 
 /*
- * None of these sleeps.  mcode_get(): @size bytes, in whole pages, writable; marks them in
+ * These functions do not sleep.  mcode_get(): @size bytes, in whole pages, writable; marks them in
  * @owned, a bitmap of MCODE_PAGES.  NULL if there are none left.
  */
 void *mcode_get(unsigned long *owned, unsigned long size);

@@ -379,8 +379,8 @@ static bool is_on_one_side(const struct check *check, HOST_WIDE_INT lo, HOST_WID
 }
 
 /*
- * The same from LO after an address on. Bytes that begin before the root are out of bounds: then
- * the last byte lies before it as well, or the end is less than BYTES after it.
+ * The condition for BYTES that begin LO after an address. Bytes that begin before the root are out
+ * of bounds: then the last byte lies before it as well, or the end is less than BYTES after it.
  */
 static std::string compare_range(struct code *code, const struct check *check,
 				 const std::string &root, const std::string &address,

@@ -117,7 +117,7 @@ class Log:
 
 
 class Violations:
-    """evmon's file of violations: the log has each pair of places only once, and rate-limited."""
+    """evmon's file of all violations; the kernel's log omits repeated ones."""
 
     def __init__(self) -> None:
         self.seen = self.rows()

@@ -51,7 +51,7 @@ static inline long arch_call(long nr, const long *args)
 /* The processor may reorder loads with loads, and stores with stores. */
 #define ARCH_KEEPS_ORDER	0
 
-/* What to do where generated code may not run: there is no other engine. */
+/* Advice in the error where generated code may not run: arm64 has no other engine. */
 #define ARCH_WITHOUT_CODE	"allow that for scripts, or make plain calls"
 
 /* Has the processor the atomic instructions that generated code uses (LSE, Armv8.1)? */
