@@ -78,7 +78,7 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any], rounds: int) -> None:
-    """A table for each file system: of plain calls the instructions, of scripts the ratio."""
+    """A table for each file system: instructions of plain calls, ratios of scripts to them."""
     for place, sizes in result["files"].items():
         results.headline(f"readdirplus, {place}", result)
         rows = []

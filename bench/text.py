@@ -31,7 +31,7 @@ os.environ.setdefault("SYSCRIPT_LUA_IMAGE", str(results.ROOT / "build/lua-runtim
 # Upper bounds of ratios: each piece to luajit, the mean to luajit, and to lua5.1.
 AT_MOST, MEAN_AT_MOST, LUA51_AT_MOST = 2.0, 1.3, 0.7
 SECONDS = 0.15
-# Number of items to count in the guest, so that compiling is a small part, and of counts.
+# Items in a count in the guest, enough to make compiling a small part; and the number of counts.
 COUNTED = {"statsd": 40000, "syslog": 40000, "http": 8000, "csv": 2000, "dns": 40000, "bytes": 9000}
 COUNTS = 3
 # The distribution's, unpacked: installed packages would change what other programs find.

@@ -206,7 +206,7 @@ static inline int bytes_number(struct bytes_number *number, const char *p, unsig
 	return i == n;
 }
 
-/* Were there digits, and of a number that a double holds? */
+/* Are there digits, and does a double hold their number? */
 static inline int bytes_is_number(const struct bytes_number *number)
 {
 	return number->n > number->negative && number->value <= BYTES_NUMBER_MOST;

@@ -241,8 +241,8 @@ static SetVector<const GlobalVariable *> globals_of(const Value *v)
 }
 
 /*
- * Variables that the compound uses, and those that begin with the address of one:
- * these have to be where that is, too.
+ * The variables that the compound uses, and variables with the address of one in
+ * their initial value: they belong into the same memory.
  */
 static StringSet<> find_used(Module &compound)
 {

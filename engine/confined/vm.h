@@ -213,7 +213,7 @@ static inline u64 ctx_call(struct machine *machine, const u64 *args, u32 functio
 	return -EOPNOTSUPP;
 }
 
-/* As after machine_init(): each check calls machine_poll(). */
+/* Nothing to do in a process: each check calls machine_poll(). */
 static inline void vm_look(struct engine_vm *vm)
 {
 	(void)vm;

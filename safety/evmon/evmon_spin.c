@@ -32,7 +32,7 @@ static void wait(struct evmon_site *site, const void *object)
 	case EVMON_SPIN_ACQUIRE_IRQ:
 	case EVMON_RWLOCK_READ:
 	case EVMON_RWLOCK_WRITE:
-		/* Unless the acquisition turned interrupts off. */
+		/* An acquisition that turns interrupts off says nothing about its context. */
 		if (site->type != EVMON_SPIN_ACQUIRE_IRQ || in_hardirq())
 			order_context(locks.order, site, object);
 		locks_wait(&locks, site, object);

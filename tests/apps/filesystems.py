@@ -434,7 +434,7 @@ def is_there(module: str) -> bool:
 
 
 def check_missing() -> None:
-    """The file systems that are not here, and why: as long as that is so."""
+    """Reports the file systems that are not tested, and fails if the kernel has one now."""
     for name, (module, reason) in MISSING.items():
         print(f"{name:14}  not here: {reason}")
         if module and is_there(module):

@@ -193,7 +193,7 @@ def play(call: Call, where: Path) -> Scenario:
     scenario = Scenario(call, where)
     scenario.files()
     scenario.descriptors()
-    # alarm() would report, and end, the timer of the test's own time limit.
+    # alarm() would report, and stop, the timer of the test's own time limit.
     limit = signal.setitimer(signal.ITIMER_REAL, 0)
     scenario.process()
     signal.setitimer(signal.ITIMER_REAL, *limit)

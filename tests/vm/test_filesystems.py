@@ -150,7 +150,7 @@ def plain_walk(top: Path) -> list[str]:
     return [*sorted(found), f"errors: {errors}"]
 
 
-# LuaJIT's engine calls the same readers.
+# Both engines call the same readers of directories.
 @pytest.mark.parametrize("engine", [pytest.param("luajit", marks=pytest.mark.long), "confined"])
 @pytest.mark.parametrize("backend", ["kernel", pytest.param("user", marks=pytest.mark.long)])
 def test_replies(backend: str, engine: str, served: Path) -> None:

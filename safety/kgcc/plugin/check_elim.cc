@@ -11,7 +11,7 @@
 #include "check.h"
 #include "flow.h"
 
-/* Parts of other checks that one report may name, at most. */
+/* The most parts of other checks that one report can name. */
 #define PARTS 16
 
 static bool is_arith(const struct check *check)
