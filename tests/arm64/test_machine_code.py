@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from confined import insn as i
 from confined.random_image import random_image
-from confined.subject import REMOTE, SO, Machine, run_all
+from confined.subject import REMOTE, SO, Machine, run_all, with_facts
 from conftest import TESTS
 from unit.test_confined_code import STUBS, any_image
 
@@ -39,25 +39,7 @@ class Label(ctypes.Structure):
 def label_of(text: str, at: int) -> Label:
     """The generator's facts in a function that saves r6, changed by @text."""
     label = Label(at, 20000, FRAME, FRAME, FRAME, SCRATCH, depth=2, room=2, calls=True)
-    for letter, value in re.findall(r"([a-z])(\d+)", text):
-        number = int(value)
-        match letter:
-            case "m":
-                label.masked |= 1 << number
-            case "e":
-                label.by8 |= 1 << number
-                label.by4 |= 1 << number
-            case "s":
-                label.unset &= ~(1 << number)
-            case "d":
-                label.depth = number
-            case "r":
-                label.room = number
-            case "k":
-                label.calls = number
-            case "c":
-                label.credit = number
-    return label
+    return with_facts(label, text)
 
 
 def assemble(text: str, address: int, targets: dict[str, int], tmp: Path) -> bytes:

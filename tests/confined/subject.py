@@ -6,9 +6,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from confined.remote import Remote
 from library import Library
@@ -54,6 +56,29 @@ class Label(ctypes.Structure):
         *((name, ctypes.c_uint8) for name in ("depth", "room")),
         ("calls", ctypes.c_bool),
     ]
+
+
+def with_facts(label: Any, text: str) -> Any:
+    """A label of any architecture with some facts: "m10,d2" masks r10 and pushes two words."""
+    for letter, value in re.findall(r"([a-z])(\d+)", text):
+        number = int(value)
+        match letter:
+            case "m":
+                label.masked |= 1 << number
+            case "e":
+                label.by8 |= 1 << number
+                label.by4 |= 1 << number
+            case "s":
+                label.unset &= ~(1 << number)
+            case "d":
+                label.depth = number
+            case "r":
+                label.room = number
+            case "k":
+                label.calls = number
+            case "c":
+                label.credit = number
+    return label
 
 
 class Base(ctypes.Structure):

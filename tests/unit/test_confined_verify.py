@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confined import insn as i
-from confined.subject import SO, Label, Machine, RefusedError
+from confined.subject import SO, Label, Machine, RefusedError, with_facts
 from unit.test_confined_code import STUBS, Reader, any_image, disassemble
 
 SHIFT = 16
@@ -42,25 +42,7 @@ def label_of(text: str, at: int) -> Label:
     """The label at an offset: the generator's facts for that function, changed by @text."""
     frame = 1 << 5
     label = Label(at, 20000, frame, frame, frame, 3 << 10, depth=1, room=2, calls=True)
-    for letter, value in re.findall(r"([a-z])(\d+)", text):
-        number = int(value)
-        match letter:
-            case "m":
-                label.masked |= 1 << number
-            case "e":
-                label.by8 |= 1 << number
-                label.by4 |= 1 << number
-            case "s":
-                label.unset &= ~(1 << number)
-            case "d":
-                label.depth = number
-            case "r":
-                label.room = number
-            case "k":
-                label.calls = number
-            case "c":
-                label.credit = number
-    return label
+    return with_facts(label, text)
 
 
 @contextmanager
