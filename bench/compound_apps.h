@@ -10,7 +10,6 @@
 
 #define APP_PAGE	4096
 #define APP_NAME	16
-#define APP_NAMES	64
 #define APP_DEPTH	8
 
 /* The database: a file of records, which can be read a page at a time. */

@@ -22,7 +22,6 @@
 #define BATCH		64
 #define FRAME		8
 #define DATAGRAM_MAX	1400
-#define PARTS_MAX	(VALUE_SIZE_MAX / (DATAGRAM_MAX - FRAME) + 2)
 #define PEERS_MAX	1024
 #define ROOM		(VALUE_SIZE_MAX + FRAME_SIZE)
 

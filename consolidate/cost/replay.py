@@ -8,7 +8,6 @@ were listed, missing paths where opening failed, sockets with as many queued pac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,6 @@ OF_FILES = frozenset(
 )
 READERS = frozenset(["read", "pread64", "recvfrom", "recvmsg"])
 WRITERS = frozenset(["write", "pwrite64", "sendto", "sendmsg"])
-C_CONSTANT = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(slots=True)

@@ -16,11 +16,6 @@ typedef unsigned int __attribute__((aligned(1), may_alias)) half;
 
 #define ONES	0x0101010101010101UL
 #define HIGHS	0x8080808080808080UL
-/*
- * Does a byte of @w have the value 0? The lowest set bit is the highest bit of the first such
- * byte.
- */
-#define HAS_ZERO(w)	(((w) - ONES) & ~(w) & HIGHS)
 
 void *memcpy(void *to, const void *from, size_t n)
 {

@@ -39,11 +39,6 @@ struct kgcc_site {
 	const struct kgcc_variable *unit; /* variables of its file; the last has address 0 */
 };
 
-static inline bool kgcc_is_site(const struct kgcc_site *site)
-{
-	return (site->flags & KGCC_MAGIC_MASK) == KGCC_MAGIC;
-}
-
 /* The kind of an object; memory of the kinds before KGCC_UNKNOWN must not be used. */
 enum kgcc_kind {
 	KGCC_NOTHING,			/* not kernel memory: a user address, or none */

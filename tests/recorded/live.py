@@ -121,12 +121,6 @@ class Live(Example):
         fields = lambda record: [*record.params, *record.results]  # noqa: E731
         return next(record for record in self.plan.records() if of in fields(record))
 
-    def turns_in(self, record: Record, traced: TracedCall) -> dict[int, int]:
-        """The iterations of loops over entries that a record belongs to."""
-        if record in (self.plan.item, self.plan.common):
-            return {}
-        return {k: v for k, v in traced.turns.items() if k <= self.node_of(record).first}
-
     def result(self, traced: TracedCall) -> int | None:
         """A call's result as reported by the script; None if it does not report each."""
         step = self.step_of(traced)

@@ -54,10 +54,4 @@ void *memory_grow(struct memory *memory, unsigned long size);
 void memory_shrink(struct memory *memory, unsigned long size);
 int memory_map_more(struct memory *memory, unsigned long size);
 
-/* Bytes of kernel memory that @memory holds. */
-static inline unsigned long memory_held(const struct memory *memory)
-{
-	return (unsigned long)READ_ONCE(memory->mapped) << ARENA_GRANULE_SHIFT;
-}
-
 #endif /* SYSCRIPT_LUAJIT_MEMORY_H */
