@@ -224,7 +224,6 @@ deps: $(BUILD)/config.mk
 ##papers         the rows of docs/papers.md: their tests and quick benches, today's figures
 ##figures        count again, and put the figures into docs/figures.md
 ##figures-safety the same for the safety kit: safety/docs/figures.md
-##bench-language the engine next to the distribution's luajit; build/bench/language.json
 ##bench-text     text work in Lua next to lua5.1 and luajit; build/bench/text.json
 ##bench-cpio-icount Debian's cpio with compounds and without; bench-busybox-icount
 ##nsd            Debian's NSD, plain and with queries as frames

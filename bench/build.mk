@@ -259,11 +259,6 @@ bench-hooks-icount:
 bench-flood: $(BUILD)/bench/flood $(BUILD)/tests/programs/sources.o $(BUILD)/syscript module
 	bench/flood.py -k $(KREL) -o $(BUILD)/bench/flood.json
 
-# The engine compared with the distribution's luajit, without system calls.
-.PHONY: bench-language
-bench-language: cli
-	bench/language.py -o $(BUILD)/bench/language.json
-
 # Text processing, compared with the distribution's lua5.1 and luajit, unpacked but not installed.
 $(BUILD)/interpreters/ready:
 	$(Q)for package in lua5.1 luajit; do vm/kernels.py source $$package $(@D) || exit 1; done
