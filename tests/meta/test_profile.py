@@ -89,6 +89,7 @@ def test_each_pair_of_marks_is_counted_by_mode(counted) -> None:
 KALLSYMS = """\
 ffffffff81000000 t alias
 ffffffff81000000 T first
+ffffffff81000008 t $x.1
 ffffffff81000010 d data
 ffffffff81000020 t second
 ffffffffc0000000 t syscript_mcode\t[syscript]

@@ -52,7 +52,8 @@ class Symbols(NamedTuple):
         found: dict[int, tuple[bool, str]] = {}
         for line in path.read_text().splitlines():
             address, kind, name, *module = line.split()
-            if kind.upper() not in "TW":
+            # $x and $d mark code and data on arm64.
+            if kind.upper() not in "TW" or name.startswith("$"):
                 continue
             name = NAMES.get(name, name)
             entry = (kind.islower(), " ".join([name, *module]) if name[0] != "[" else name)
