@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The resolution of timers on a thread's CPU clock
 #
-# Versions:  Linux up to 7.2 (seen on 6.18, HZ 250)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18, HZ 250
 # Guess:     clock_getres() says 1 ns, so a timer of 100 us on that clock fires after 100 us.
 # Behaviour: it fires at the scheduler's tick, after up to 1/HZ: the resolution is the
 #            clock's, not the timer's.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A message that is received into memory that is not there
 #
-# Versions:  Linux up to 7.2 (seen on 6.18)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     a call that fails with EFAULT has done nothing: the message is still there.
 # Behaviour: so it is for streams.  Datagrams and packets, by UDP or UNIX sockets, are lost.
 # Seen:      UDP, UNIX datagrams and packets: gone; TCP, UNIX streams and pipes: still there

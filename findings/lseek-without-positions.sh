@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # lseek() on descriptors that have no position
 #
-# Versions:  Linux up to 6.18 (seen there)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     ESPIPE, as on pipes and sockets.
 # Behaviour: on eventfd, epoll, timerfd, signalfd, inotify and /dev/null it returns 0, whatever
 #            the offset; on pipes, sockets, terminals and pidfds it is ESPIPE.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Which frames a packet socket of one protocol sees
 #
-# Versions:  Linux 6.18
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     a packet socket for ETH_P_IP sees what one for ETH_P_ALL sees, of that protocol.
 # Behaviour: it sees only frames that come in; those that the machine sends are for ETH_P_ALL.
 # Seen:      one datagram sent: none, and one of PACKET_OUTGOING

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Frames of a veth pair, as a packet socket reads them
 #
-# Versions:  Linux up to 7.2 (seen on 6.18)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     frames as on a wire: at most the device's MTU and a header, with right checksums.
 # Behaviour: what a sender leaves to the device is not done, as there is none: a sender's
 #            segments come as one frame, and checksums cover the pseudo header only.

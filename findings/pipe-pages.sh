@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # How much a pipe holds
 #
-# Versions:  Linux 6.18
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     64 KiB.
 # Behaviour: all pipes of a user share a soft limit, fs.pipe-user-pages-soft, of 16,384 pages;
 #            beyond it a new pipe has two pages, without an error.  Root is exempt.

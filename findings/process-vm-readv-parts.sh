@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # process_vm_readv() of memory whose second part is missing
 #
-# Versions:  Linux up to 7.2 (seen on 6.18), manual pages 6.03
+# Versions:  Linux 6.1.0-57 of Debian, 6.18, manual pages 6.03
 # Guess:     what process_vm_readv(2) says: partial transfers apply at the granularity of
 #            iovec elements, so an element of which a page is missing is EFAULT.
 # Behaviour: it is read up to the missing page.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What counts for `ulimit -d`
 #
-# Versions:  Linux 6.18
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     the heap that brk() makes; mmap() is not limited by it.
 # Behaviour: since Linux 4.7 all private memory that can be written, whether it is in use or not,
 #            and when mprotect() makes it so, too.  Reserved addresses and shared memory do not

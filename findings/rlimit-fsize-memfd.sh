@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # RLIMIT_FSIZE and memory files
 #
-# Versions:  Linux 5.10 to 7.2 (seen on 6.18)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     `ulimit -f` bounds files on disk; a memfd is memory, bounded by other limits.
 # Behaviour: ftruncate() of a memfd beyond the limit raises SIGXFSZ, which kills.
 # Seen:      sig 25

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The errno of a seccomp filter
 #
-# Versions:  Linux 3.8 to 7.2 (seen on 6.18)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     the low 16 bits of SECCOMP_RET_ERRNO are the errno; 0 is "allow".
 # Behaviour: more than 4095 becomes 4095; with 0 the call is not made and returns 0, so
 #            getpid() is 0.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a socket filter's value does to a datagram
 #
-# Versions:  Linux up to 7.2 (seen on 6.18)
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     SO_ATTACH_FILTER's program says yes or no: any value but 0 lets a datagram in.
 # Behaviour: the value is a length, and the datagram is cut to it; on a UDP socket its header
 #            of 8 bytes counts.  The receiver gets no MSG_TRUNC.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shutdown() of a UDP socket that is not connected
 #
-# Versions:  Linux 6.18
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     it fails with ENOTCONN, and changes nothing.
 # Behaviour: it fails with ENOTCONN, and does it: a recv() that waits returns 0, like an empty
 #            datagram.  Datagrams that come later are still received; where none is left, recv()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # How many datagrams a local socket holds
 #
-# Versions:  Linux 6.18
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     as many as fit into SO_SNDBUF of the sender: hundreds of small ones.
 # Behaviour: a socket that has a name holds net.unix.max_dgram_qlen and one more, whatever
 #            their size; then senders wait.  The two ends of a socketpair() are not limited

@@ -149,6 +149,13 @@ func TestOutputAndLint(t *testing.T) {
 	}
 }
 
+// Go does not know all threads of a program with cgo, as the binding is.
+func TestNoCallInAllThreads(t *testing.T) {
+	if _, _, err := syscall.AllThreadsSyscall(syscall.SYS_GETPID, 0, 0, 0); err != syscall.ENOTSUP {
+		t.Error(err)
+	}
+}
+
 func TestGoroutinesTakeTurns(t *testing.T) {
 	counter := script(t, "local n = 0 function run() n = n + 1 return n end")
 	var group sync.WaitGroup

@@ -120,8 +120,16 @@ def test_places(where: str) -> None:
     result = in_own_namespace(f"""
 result["load"] = p.load(p.image([p.verdict(p.DROP)]), where={where!r})
 result["arrives"] = [arrives(4000), arrives(4000, socket.AF_INET6)]
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    try:
+        result["sent"] = s.sendto(b"x", ("127.0.0.1", 4000))
+    except OSError as error:
+        result["sent"] = -error.errno
 """)
     assert result["load"] == [0, ""]
+    # On its way out, before the device, the sender is told.
+    told = where in ("ip output -5", "inet postrouting 7")
+    assert result["sent"] == (-errno.EPERM if told else 1)
     assert result["arrives"] == {"ip output -5": [0, 1], "ip6 output": [1, 0]}.get(where, [0, 0])
 
 

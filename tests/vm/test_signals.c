@@ -284,6 +284,63 @@ static bool is_frozen(const char *dir)
 	return strstr(text, "frozen 1");
 }
 
+/* Exits with 42 if a script's call that waits ends with EINTR. */
+static pid_t start_waiting(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		int fd = registered(ABI_SLEEP, SYSCRIPT_NO_LIMIT, 0);
+		int64_t result = 0;
+
+		exit(!abi_call(fd, 60000, 0, &result) && result == -EINTR ? 42 : 1);
+	}
+	return pid;
+}
+
+/* It has ended, or is disturbed again: the last time may have been before its call. */
+static bool has_ended(pid_t pid, double *end)
+{
+	int status;
+
+	abi_sleep(0.1);
+	if (waitpid(pid, &status, WNOHANG) != pid && abi_seconds() < *end)
+		return false;
+	CHECK(abi_seconds() < *end && WIFEXITED(status) && WEXITSTATUS(status) == 42);
+	kill(pid, SIGKILL);
+	return true;
+}
+
+/* A process that is stopped or frozen and goes on gets no signal, but EINTR. */
+static void test_disturbed(void)
+{
+	const char *dir = "/sys/fs/cgroup/disturbed";
+	double end = abi_seconds() + SOON;
+	pid_t pid = start_waiting();
+	char number[16];
+
+	do {
+		kill(pid, SIGSTOP);
+		abi_sleep(0.01);
+		kill(pid, SIGCONT);
+	} while (!has_ended(pid, &end));
+
+	/* Only root may create the group. */
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return;
+	end = abi_seconds() + SOON;
+	pid = start_waiting();
+	snprintf(number, sizeof(number), "%d", pid);
+	CHECK_EQ(put(dir, "cgroup.procs", number), 0);
+	do {
+		CHECK_EQ(put(dir, "cgroup.freeze", "1"), 0);
+		for (double soon = abi_seconds() + 1; !is_frozen(dir) && abi_seconds() < soon;)
+			abi_sleep(0.01);
+		CHECK_EQ(put(dir, "cgroup.freeze", "0"), 0);
+	} while (!has_ended(pid, &end));
+	rmdir(dir);
+}
+
 /* Only root may create the group. */
 static void test_freeze(const char *source)
 {
@@ -458,6 +515,7 @@ int main(void)
 	test_stop(CAUGHT);
 	test_quit(READS);
 	test_cpu_limit();
+	test_disturbed();
 	test_freeze(READS);
 	test_freeze(CAUGHT);
 	test_transfer_signal();
