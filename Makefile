@@ -98,6 +98,7 @@ $(BUILD)/config-demo.mk: private DEPS_GROUPS := build kernel \
 	$(if $(filter 0,$(shell id -u)),,vendor $(DEMO_GROUPS))
 $(addprefix $(BUILD)/config,.mk -module.mk -demo.mk): tools/deps $(PINNED)
 	$(Q)tools/deps $(DEPS_GROUPS)
+	@mkdir -p $(@D)
 	$(Q)release=$$(vm/kernels.py release 6.1) && echo "DEFAULT_KREL := $$release" >$@
 
 # A kernel's tree, to build against, and the compiler that built the kernel; the tree of

@@ -115,7 +115,7 @@ guest-programs: $(CORPUS_KNOWN) $(MALFORMED) $(BYTECODE) $(PROGRAMS) $(FIREWALL)
 # as well, to test its kernel backend.
 PART_JOBS ?= 3
 VM_PARTS := part-guest-1 part-guest-2 part-boots-$(KREL)
-UNIT_PARTS := part-boots part-unit-1 part-unit-2
+UNIT_PARTS := part-boots part-unit-1 part-unit-2 part-arm64
 # LONG=--long: also run tests that are not in the gate.
 LONG ?=
 # The costs of tests in the last run, for tests/costs.py.
@@ -146,6 +146,15 @@ part-guest-1 part-guest-2:
 part-unit-1 part-unit-2:
 	$(call part,$(PYTEST) tests/unit tests/meta -m 'not boot' --timeout $(TEST_TIME) \
 		--share $(SHARES)/unit)
+
+# The code generator and the verifier for arm64, emulated. test-arm64 also plants faults.
+ARM64_REMOTE := build/arm64/tests/confined/remote
+EMULATED = env CONFINED_REMOTE="qemu-aarch64 $(ARM64_REMOTE)" $(PYTEST)
+part-arm64:
+	+$(Q)$(MAKE) --no-print-directory ARCH=arm64 $(ARM64_REMOTE)
+	$(call part,$(EMULATED) tests/arm64/test_machine_code.py \
+		$(addprefix tests/unit/test_confined_,run.py fuel.py) --timeout $(TEST_TIME) \
+		--deselect tests/arm64/test_machine_code.py::test_faults_are_refused)
 
 part-boots-$(KREL): export KREL := $(KREL)
 part-boots-$(KREL):
@@ -227,11 +236,10 @@ test-newcomer: dist
 
 # The library and the command for arm64, its code generator and its verifier, emulated by qemu-user;
 # then the module, in guests of two CPUs.
-ARM64_REMOTE := build/arm64/tests/confined/remote
 .PHONY: test-arm64
 test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE)
-	CONFINED_REMOTE="qemu-aarch64 $(ARM64_REMOTE)" $(PYTEST) tests/arm64 \
+	$(EMULATED) tests/arm64 \
 		$(addprefix tests/unit/test_confined_,run.py fuel.py extends.py) \
 		--ignore tests/arm64/guest $(PYTEST_ARGS)
 	+for kernel in $(ARM64_MATRIX); do \
