@@ -206,6 +206,8 @@ def candidate(args: argparse.Namespace) -> tuple[Report, Candidate, Prediction]:
     last = session.last(asked(args)) if args.trace else session.required()
     if last is None:
         last, _ = report_of(args)
+    if not args.trace:
+        print(f"consolidate: from the last report, of {last.title}", file=sys.stderr)
     for one, prediction in zip(last.candidates, last.predictions, strict=True):
         if args.which in (str(one.number), one.name):
             return last, one, prediction

@@ -491,7 +491,9 @@ def test_later_commands_do_not_mine_again(
     for command in (["show", "1"], ["show", "1", path], ["script", "1"]):
         assert __main__.main(command) == 0, command
     assert "openat" in text
-    assert "tried" in capsys.readouterr().out.lower()
+    told = capsys.readouterr()
+    assert "tried" in told.out.lower()
+    assert told.err == f"consolidate: from the last report, of {path}\n" * 2
     # A changed trace under the same name makes a new report.
     Path(path).write_text(Path(path).read_text() * 2)
     with pytest.raises(TypeError):
