@@ -148,6 +148,26 @@ static void need_unwatched(struct list *list, const struct findings *f)
 		     "export SYSCRIPT_BACKEND=user    # this is how it should be; says so, and changes nothing");
 }
 
+/* The build that this command is of has an image, but the library trusts installed ones only. */
+static void need_lua(struct list *list)
+{
+	static const char image[] = "lua-runtime/lua.image";
+	char path[192];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof(image));
+	char *name;
+
+	path[len > 0 ? len : 0] = '\0';
+	name = strrchr(path, '/');
+	if (name)
+		memcpy(name + 1, image, sizeof(image));
+	if (name && !access(path, R_OK))
+		need(list, "the confined engine's Lua is built, but not installed",
+		     "export SYSCRIPT_LUA_IMAGE=%s", path);
+	else
+		need(list, "the confined engine's Lua is not installed",
+		     "sudo make install    # in the source tree; or install the library's package");
+}
+
 /* All parts are present, but scripts still do not run. */
 static void need_more(struct list *list, const struct findings *f)
 {
@@ -213,7 +233,9 @@ size_t remedies(const struct findings *f, struct remedy *r)
 		need_in_unit(&list, f);
 	else
 		need_on_host(&list, f);
-	if (list.n == f->environment_err)
+	if (f->kernel_err == -ENOSYS)
+		need_lua(&list);
+	else if (list.n == f->environment_err)
 		need_more(&list, f);
 	return list.n;
 }
