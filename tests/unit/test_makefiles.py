@@ -78,6 +78,21 @@ def test_groups_of_packages_are_listed() -> None:
         assert f"\n\t{group}) " in deps or f"\n\t{group})\n" in deps, group
 
 
+def test_flags_of_single_files_name_a_source() -> None:
+    """Kbuild ignores CFLAGS_NAME.o without a NAME, as after a file was renamed."""
+    flags = re.compile(r"^[AC]FLAGS_(?:REMOVE_)?(?:\$\((\w+)\)/)?([\w/]+)\.o ", re.MULTILINE)
+    found = []
+    for kbuild in (path for path in ROOT.glob("*/**/Kbuild") if "build" not in path.parts):
+        text = kbuild.read_text()
+        for variable, name in flags.findall(text):
+            place = kbuild.parent
+            if variable:
+                place = ROOT / re.search(rf"^{variable} := (.*)$", text, re.MULTILINE)[1]
+            found.append(name)
+            assert list(place.glob(f"{name}.[cS]")), f"{kbuild}: {name}.o"
+    assert len(found) >= 3
+
+
 def test_modules_that_makefiles_run_exist() -> None:
     """Also those of goals that no test makes."""
     named = []
