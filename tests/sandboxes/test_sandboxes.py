@@ -281,17 +281,29 @@ def test_musl(flag: str, engine: str, place: Path) -> None:
         assert run(program, **chosen) == f"done in {backend}\n"
 
 
+# Stops in the first call of a script, shows where, and goes on to the end.
+IN_GDB = ["break syscript_call", "run", "backtrace", "delete", "continue"]
+
+
 @pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb here")
-def test_gdb() -> None:
-    command = [COMMAND, "run", "--time-limit", "10000", HELLO, "20", "22"]
-    text = run("gdb", "-nx", "-q", "-batch", "-ex", "run", "--args", *command)
-    assert re.search(r"^42$", text, re.M), text
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gdb(engine: str, place: Path) -> None:
+    """It traces no system calls, so scripts run in the kernel; a breakpoint holds."""
+    command = ["gdb", "-nx", "-q", "-batch", "--return-child-result"]
+    command += [word for what in ["set breakpoint pending on", *IN_GDB] for word in ("-ex", what)]
+    text = run(*command, "--args", compiled(place), SYSCRIPT_ENGINE=engine)
+    assert re.search(r"^#0 .*\bsyscript_call\b", text, re.M), text
+    assert re.search(r"^#\d+ .*\bcall \(fd=", text, re.M), text
+    assert f"done in {KERNEL}\n" in text, text
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind here")
-def test_valgrind(place: Path) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_valgrind(engine: str, place: Path) -> None:
+    """In the process, without a report."""
     program = compiled(place)
-    assert run("valgrind", "-q", program) == f"done in {USER}\n"
+    command = ["valgrind", "-q", "--error-exitcode=9", program]
+    assert run(*command, SYSCRIPT_ENGINE=engine) == f"done in {USER}\n"
 
 
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="no bubblewrap here")
