@@ -109,10 +109,10 @@ INNER = bench/inner.py -k $(KREL) $(FILTER:%=--filter %) $(THREADS:%=--threads %
 INNER_NAME = $(FILTER:%=-%)$(THREADS:%=-threads%)
 
 .PHONY: bench-inner bench-inner-icount
-bench-inner: $(BUILD)/bench/inner module
+bench-inner: $(BUILD)/bench/inner lua-runtime module
 	$(INNER) -o $(BUILD)/bench/inner$(INNER_NAME).json
 
-bench-inner-icount: $(BUILD)/bench/inner module
+bench-inner-icount: $(BUILD)/bench/inner lua-runtime module
 	$(INNER) --icount -o $(BUILD)/bench/inner-icount$(INNER_NAME).json
 
 # On an emulated arm64 machine.
@@ -125,13 +125,11 @@ bench-arm64-icount: lua-runtime unit-programs | $(BUILD)/deps/arm64-tests.ready
 	@mkdir -p $(BUILD)/bench
 	bench/arm64.py -k $(ARM64_BENCH_KREL) --icount -o $(BUILD)/bench/arm64-icount.json $(BENCH_ARGS)
 
-BENCH_COMPOUND := $(addprefix $(BUILD)/bench/,compound inner udp)
-
 .PHONY: bench-compound bench-compound-icount
-bench-compound: $(BENCH_COMPOUND) module
+bench-compound: $(BUILD)/bench/compound module
 	bench/compound.py -k $(KREL) -o $(BUILD)/bench/compound.json
 
-bench-compound-icount: $(BENCH_COMPOUND) module
+bench-compound-icount: $(BUILD)/bench/compound module
 	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
 
 # The marks that cosy-cc --auto finds in a program that reads database records.

@@ -44,9 +44,20 @@ BOUNDS = {
     "geometric_mean": Bound(0.90, 0.80),
     "empty_call_over_getppid": Bound(3.0, 2.5),
 }
+# Bounds for compounds, compared with calls of the process.
+COMPOUND_BOUNDS = {
+    "getppid": Bound(0.40, 0.30),
+    "lseek": Bound(0.55, 0.45),
+    "epoll_wait_0": Bound(0.55, 0.45),
+    "read1_zero": Bound(0.70, 0.60),
+    "write1_null": Bound(0.70, 0.60),
+    "recvfrom_eagain": Bound(0.75, 0.65),
+    "empty_compound_over_getppid": Bound(2.4, 2.2),
+}
 WHAT = {
     "geometric_mean": "geometric mean of all calls",
     "empty_call_over_getppid": "call of an empty run() / getppid()",
+    "empty_compound_over_getppid": "call of an empty compound / getppid()",
 }
 # A script on the confined engine must cost less than the same calls outside, and at most a tenth
 # more than a compound.
@@ -88,9 +99,12 @@ def measure(
         ),
         "empty_call": empty["inside_jit"],
         "empty_ioctl": empty["outside"],
-        "empty_call_over_getppid": results.summary(
-            [r["empty"]["inside_jit"] / r["getppid"]["outside"] for r in seen]
-        ),
+        **{
+            f"empty_{what}_over_getppid": results.summary(
+                [r["empty"][way] / r["getppid"]["outside"] for r in seen]
+            )
+            for what, way in (("call", "inside_jit"), ("compound", "inside_compound"))
+        },
     }
 
 
@@ -114,20 +128,29 @@ def show_calls(result: dict[str, Any]) -> None:
     results.show([*head, "ratio", "interp.", "confined", "compound", "more per call"], rows)
 
 
-def show_bounds(result: dict[str, Any]) -> None:
+def bounded(result: dict[str, Any], bounds: dict[str, Bound], way: str) -> list[list[str]]:
     rows = []
-    for name, bound in BOUNDS.items():
-        found = result["calls"][name]["ratio_jit"] if name in result["calls"] else result[name]
+    for name, bound in bounds.items():
+        found = result["calls"][name][f"ratio_{way}"] if name in result["calls"] else result[name]
         spread = f"{found['min']:.3f} .. {found['max']:.3f}"
         verdict = results.verdict(found["median"], *bound)
         row = [WHAT.get(name, name), f"{found['median']:.3f}", spread]
         rows.append([*row, f"{bound.at_most:g}", f"{bound.aim:g}", verdict])
+    return rows
+
+
+def show_bounds(result: dict[str, Any]) -> None:
+    rows = bounded(result, BOUNDS, "jit")
     if result["clock"] != "time":
         most = max(extra(result, name) for name in result["calls"])
         verdict = results.verdict(most, INTERP_AT_MOST, INTERP_AT_MOST)
         row = ["instructions more per interpreted call", f"{most:.0f}", ""]
         rows.append([*row, str(INTERP_AT_MOST), "", verdict])
-    results.show(["inside / outside, compiled", "median", "min .. max", "at most", "aim", ""], rows)
+    head = ["median", "min .. max", "at most", "aim", ""]
+    results.show(["inside / outside, compiled", *head], rows)
+    print()
+    rows = bounded(result, COMPOUND_BOUNDS, "compound")
+    results.show(["inside / outside, compound", *head], rows)
 
 
 def show_confined(result: dict[str, Any]) -> None:
