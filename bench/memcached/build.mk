@@ -42,8 +42,8 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 DEMO_ARGS ?=
 DEMO_PARTS := $(WALKS)/coreutils-ahead.done $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/lua-runtime/lua.image module
-# First the downloads and packages, and meanwhile the builds that need none of these packages.
-# coreutils' configure takes longest, on one CPU: then it starts at once.
+# Downloads and packages come first, alongside the builds that need none of these packages, because
+# coreutils' configure takes longest, on one CPU, and needs them.
 DEMO_FIRST := $(VENDOR_READY) $(BUILD)/deps/demo $(BUILD)/apt/coreutils.orig.tar.xz \
 	$(BUILD)/apt/memcached.orig.tar.xz $(KTREE)/complete \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so module

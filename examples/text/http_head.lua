@@ -108,8 +108,8 @@ local function headers(at, stop)
   return host, keep, length, at + 2
 end
 
--- Answers the requests from an address to another; returns where the rest begins, or nil to close
--- the connection, and the number of replies.
+-- Answers the requests from the address at to stop; returns the address of an incomplete one, or
+-- nil to close the connection, and the number of replies.
 local function answer(fd, at, stop)
   local replies = 0
   while at < stop do

@@ -6,7 +6,10 @@
 #include "syscalls_nr.h"
 #include "types.h"
 
-/* By number; those that scripts cannot make have no name. Without pointers, to be relocated. */
+/*
+ * By number; excluded calls have no name. The names are in the structures, because pointers would
+ * have to be relocated in each process.
+ */
 static const struct syscall {
 	char name[24], kinds[8];
 	unsigned int flags;

@@ -276,7 +276,7 @@ u32 prove_range(u32 shift, const struct verify_insn *like, s64 low, s64 high, u3
 	return wrong;
 }
 
-/* The same for the facts about @reg after an AND with a constant; bits 1, 2, 4. */
+/* Counts wrong facts about @reg after an AND with a constant. */
 PUBLIC u32 prove_masks(u32 shift, u8 reg, u32 step);
 u32 prove_masks(u32 shift, u8 reg, u32 step)
 {
