@@ -16,12 +16,20 @@
 #include "user/arena.h"
 #include "user/lock.h"
 
-/* For tests of interpreted code. */
-static bool compiles(void)
+/*
+ * For tests: "no" interprets all functions; "all" compiles none if one cannot be compiled, which
+ * would be interpreted otherwise.
+ */
+static bool compile_is(const char *how)
 {
 	const char *said = secure_getenv("SYSCRIPT_LUA_COMPILE");
 
-	return !said || strcmp(said, "no");
+	return said && !strcmp(said, how);
+}
+
+static bool compiles(void)
+{
+	return !compile_is("no");
 }
 
 bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
@@ -32,6 +40,7 @@ bool lua_host_runtime(struct engine_vm *engine_vm, struct runtime *runtime)
 		.arena = vm->arena, .size = 1UL << vm->shift, .state = (uintptr_t)vm->call->state,
 		.replaced = (uintptr_t)vm->call->replaced, .found = (uintptr_t)vm->call->found,
 		.characters = (uintptr_t)vm->call->characters, .seen = (uintptr_t)vm->call->seen,
+		.all = compile_is("all"),
 	};
 	return runtime_read(runtime, (uintptr_t)vm->call->exports, &runtime->exports,
 			    sizeof(runtime->exports));

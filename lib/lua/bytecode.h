@@ -99,6 +99,7 @@ struct runtime {
 	uint64_t libraries[LIBRARIES_MOST], globals, methods, views;
 	uint32_t nlibraries;
 	struct pattern_use *patterns;
+	bool all;	/* compile all functions or none */
 };
 
 /* Copies @len bytes from @address. False if they are not all in the arena. */

@@ -104,8 +104,11 @@ static bool compile_all(struct runtime *runtime, struct compiled *out, u32 first
 		out->frames[out->n] = FRAME_SIZE;
 		out->starts[out->n] = out->emit.n;
 		emit_origin(&out->emit, p->address - (uintptr_t)runtime->arena, 0);
-		if (!compile_proto(runtime, p, &out->emit, &out->frames[out->n]))
+		if (!compile_proto(runtime, p, &out->emit, &out->frames[out->n])) {
+			if (runtime->all)
+				return false;
 			compile_nothing(runtime, &out->emit);
+		}
 		out->n++;
 	}
 	if (out->n)

@@ -33,7 +33,7 @@ LUAJIT, CONFINED = 0x100, 0x101
 WAYS = {
     "LuaJIT": (LUAJIT, "no"),
     "interpreted": (CONFINED, "no"),
-    "compiled": (CONFINED, "yes"),
+    "compiled": (CONFINED, "all"),
 }
 # Programs per script: registering a script costs more than running it.
 PACK = 120
@@ -163,7 +163,7 @@ class Engines:
         """Code that cannot be compiled is interpreted silently: check that it was compiled."""
         info = Info()
         self.library.syscript_info(fd, ctypes.byref(info))
-        if way[0] == CONFINED and (info.own()["mcode"] > STUBS) != (way[1] == "yes"):
+        if way[0] == CONFINED and (info.own()["mcode"] > STUBS) != (way[1] != "no"):
             self.library.syscript_close(fd)
             raise Refused(f"{way}, but has {info.own()} of code")
 

@@ -20,9 +20,9 @@ STRESS = 'collectgarbage("setpause", 0) collectgarbage("setstepmul", 100000000) 
 
 
 def run(
-    text: str, compiled: bool = True, *options: str, arguments: Sequence[str] = ()
+    text: str, compiled: bool = True, *options: str, arguments: Sequence[str] = (), how: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"SYSCRIPT_LUA_COMPILE": "yes" if compiled else "no"}
+    env = os.environ | {"SYSCRIPT_LUA_COMPILE": how or ("yes" if compiled else "no")}
     command = [*RUN, *options, "-", *arguments]
     return subprocess.run(command, input=text, env=env, capture_output=True, text=True, timeout=60)
 
@@ -57,8 +57,13 @@ def test_corpus_interpreted(script, monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome(here, [*RUN, str(script)]) == compiled
 
 
-def mcode(text: str, compiled: bool) -> int:
-    return int(re.search(r"(\d+) mcode", run(text, compiled, "--info").stderr)[1])
+def mcode(text: str, compiled: bool, how: str = "") -> int:
+    return int(re.search(r"(\d+) mcode", run(text, compiled, "--info", how=how).stderr)[1])
+
+
+def is_all_compiled(text: str) -> bool:
+    """With "all", nothing is compiled if one function cannot be."""
+    return mcode(text, True, "all") == mcode(text, True) > mcode(text, False)
 
 
 def test_is_compiled() -> None:
@@ -750,14 +755,22 @@ def test_loops_over_all_kinds(what: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-SCRIPTS = sorted((ROOT / "scripts").glob("*.lua"))
+SCRIPTS = sorted([*(ROOT / "scripts").glob("*.lua"), *(ROOT / "examples/text").glob("*.lua")])
 # Machine code that each account is guaranteed.
 GUARANTEED = 64 << 10
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_code_of_scripts_fits_in_what_each_account_gets(script) -> None:
-    assert 0 < mcode(script.read_text(), True) <= GUARANTEED
+    text = script.read_text()
+    assert mcode(text, True) <= GUARANTEED and is_all_compiled(text)
+
+
+def test_examples_of_the_manual_are_compiled() -> None:
+    manual = (ROOT / "man/syscript.7").read_text()
+    examples = re.findall(r"^\.Bd -literal.*\n((?s:.*?))^\.Ed", manual, re.MULTILINE)
+    scripts = [text.replace("\\e", "\\") for text in examples if "\nfunction run" in f"\n{text}"]
+    assert len(scripts) > 5 and all(map(is_all_compiled, scripts))
 
 
 def test_what_run_cannot_reach_is_not_compiled() -> None:
