@@ -427,16 +427,28 @@ static void compile_getupval(struct compiler *c, u32 to, u32 up)
 	emit_store(c->e, INSN_W, REG_BASE, slot_tag(c, to), 0);
 }
 
-/* The collector must be told only of stores of objects. */
+/* The upvalue is black: the collector must be told of an object. r3 is the value's tag. */
+static void emit_black_upvalue(struct compiler *c, const struct cold *cold)
+{
+	emit_branch_imm(c->e, INSN_JGE, 3, TAG_STRING, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
 static void compile_setupval(struct compiler *c, u32 from, u32 up)
 {
-	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_setupval, back);
-	u8 types = types_of_register(c, from);
+	u32 set = emit_label(c->e), back = emit_label(c->e);
+	u32 slow = cold_helper(c, HELPER_setupval, back);
 
 	emit_load(c->e, INSN_W, 3, REG_BASE, slot_tag(c, from));
-	if (types & ~(T_NUMBERS | T_NIL | T_BOOLEAN))
-		emit_branch_imm(c->e, INSN_JGE, 3, TAG_STRING, slow);
-	load_upvalue(c, 1, up);
+	load_closure(c, 1);
+	emit_load(c->e, INSN_DW, 1, 1, CLOSURE_UPVALUES + 8 * up);
+	if (types_of_register(c, from) & ~(T_NUMBERS | T_NIL | T_BOOLEAN)) {
+		emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
+		emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_BLACK,
+				cold_path_to(c, emit_black_upvalue, set, slow));
+	}
+	emit_land(c->e, set);
+	emit_load(c->e, INSN_DW, 1, 1, UPVAL_V);
 	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, from));
 	emit_store(c->e, INSN_DW, 1, 0, 2);
 	emit_store(c->e, INSN_W, 1, VALUE_TAG, 3);
@@ -895,10 +907,10 @@ void compile_code(struct compiler *c)
 	}
 }
 
-/* Slow paths may add further slow paths. */
-static void compile_colds(struct compiler *c)
+/* Compiles the slow paths that are used and not compiled yet; returns whether there were any. */
+static bool compile_wanted(struct compiler *c)
 {
-	struct compiler *inner;
+	bool any = false;
 	u32 i;
 
 	for (i = 0; i < c->ncolds && !c->e->failed; i++) {
@@ -906,7 +918,7 @@ static void compile_colds(struct compiler *c)
 
 		if (!emit_is_wanted(c->e, cold.label))
 			continue;
-		c->colds[i].wanted = true;
+		c->colds[i].wanted = any = true;
 		c->pc = cold.pc;
 		c->deferral->cached = NOT_CACHED;
 		say_origin(c);
@@ -914,6 +926,17 @@ static void compile_colds(struct compiler *c)
 		defer_store_all(c, &cold.deferral, 4);
 		cold.emit(c, &cold);
 	}
+	return any;
+}
+
+/* Slow paths may add further slow paths, and use earlier ones. */
+static void compile_colds(struct compiler *c)
+{
+	struct compiler *inner;
+	u32 i;
+
+	while (compile_wanted(c))
+		;
 	for (inner = c->inlined; inner; inner = inner->next)
 		compile_colds(inner);
 	if (c->caller && emit_is_wanted(c->e, c->resume))

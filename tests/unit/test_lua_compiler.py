@@ -126,6 +126,32 @@ def test_upvalues_of_functions_made_twice() -> None:
     assert both(text).returncode == 0
 
 
+def test_objects_in_upvalues_are_kept() -> None:
+    """A cycle of the collector begins before an assignment, and ends after it."""
+    text = """
+    collectgarbage("setpause", 0) collectgarbage("setstepmul", 50)
+    local kept, lost, ballast = "", 0, {}
+    for i = 1, 500 do ballast[i] = { i } end
+    local function keep(i) kept = "kept " .. i end
+    local function check(i) if kept ~= "kept " .. i then lost = lost + 1 end end
+    function run()
+      for i = 1, 400 do
+        keep(i)
+        local t = {}
+        for j = 1, 150 do t[j] = { "part " .. i .. j } end
+        check(i)
+        if i % 3 == 0 then kept = i end
+      end
+      print(lost, kept)
+    end
+    """
+    assert both(text).stdout == "0\tkept 400\n"
+
+
+def test_slow_paths_that_only_slow_paths_use() -> None:
+    assert is_all_compiled("local kept function run() kept = tostring(kept) end")
+
+
 def test_upvalues_that_nothing_assigns_to_are_constants() -> None:
     text = "local n = 5\nfunction run() return n + n + n end\nfunction change() %s = 6 end"
     assert mcode(text % "local m", True) < mcode(text % "n", True)
