@@ -542,26 +542,57 @@ static long compiled_replied(struct image_batch_frame *frame, unsigned long n, u
 	return may_note(view.port) && reply_with(&view, frame, n);
 }
 
+/* As callTMres(), but calls a compiled function as compiled code does. */
+static void call_handler(lua_State *L, StkId res, const TValue *f, const TValue *t,
+			 const TValue *key)
+{
+	ptrdiff_t result = savestack(L, res), func;
+	long status;
+
+	if (L->nCcalls >= LEAVE_DEPTH - 1 || !compiled_can(L, f))
+		return callTMres(L, res, f, t, key);
+	setobj2s(L, L->top, f);
+	setobj2s(L, L->top + 1, t);
+	setobj2s(L, L->top + 2, key);
+	luaD_checkstack(L, 3);
+	func = savestack(L, L->top);
+	L->top += 3;
+	L->ci->savedpc = L->savedpc;
+	L->nCcalls++;
+	status = begin(L, L->top - 3, 1, 0);
+	if (status == COMPILED_DONE)
+		is_over(L, func, 1);
+	else if (run_on(L, func, 1, status) == PCRLUA)
+		luaV_execute(L, 1);
+	L->nCcalls--;
+	luaC_checkGC(L);
+	L->top--;
+	setobjs2s(L, restorestack(L, result), L->top);
+}
+
 static long compiled_gettable(lua_State *L, long pc)
 {
 	struct at at = look_closed(L, pc);
 	StkId rb = at.base + GETARG_B(at.i);
 	TValue *key = rk(&at, GETARG_C(at.i));
+	const TValue *value, *handler;
 
 	if (is_frame_at(rb, key)) {
 		set_view(at.ra, rb, nvalue(key));
 		return 0;
 	}
-	/* Numbers that are far apart are in the hash part. */
-	if (ttistable(rb) && ttisnumber(key) && nvalue(key) == (int)nvalue(key)) {
-		const TValue *value = luaH_getnum(hvalue(rb), (int)nvalue(key));
-
-		if (!ttisnil(value) || !hvalue(rb)->metatable) {
-			setobj2s(L, at.ra, value);
-			return 0;
-		}
+	if (!ttistable(rb)) {
+		luaV_gettable(L, rb, key, at.ra);
+		return 0;
 	}
-	luaV_gettable(L, rb, key, at.ra);
+	value = luaH_get(hvalue(rb), key);
+	handler = ttisnil(value) ? fasttm(L, hvalue(rb)->metatable, TM_INDEX) : NULL;
+	if (!handler)
+		setobj2s(L, at.ra, value)
+	else if (ttisfunction(handler))
+		call_handler(L, at.ra, handler, rb, key);
+	else
+		luaV_gettable(L, handler, key, at.ra);
 	return 0;
 }
 
