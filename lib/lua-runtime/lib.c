@@ -566,10 +566,11 @@ static int util_compare(lua_State *L)
 }
 
 /*
- * Larger buffers are not in the arena, which is pinned and small, but in memory of the process
- * that lives as long as the script, as with LuaJIT.
+ * Larger buffers than these, one or all together, are not in the arena, which is pinned and small,
+ * but in memory of the process that lives as long as the script, as with LuaJIT.
  */
-#define LARGE	(16L << 10)
+#define LARGE		(16L << 10)
+#define LARGE_IN_ARENA	(48L << 10)
 
 static long large_buffer(lua_State *L, long n)
 {
@@ -600,13 +601,26 @@ static long small_buffer(lua_State *L, long n)
 	return (long)memset(p, 0, n);
 }
 
+/* In the arena if there is room for such buffers, as compiled code reads and writes it directly. */
+static long middle_buffer(lua_State *L, long n)
+{
+	static long used;
+	void *p = n <= LARGE_IN_ARENA - used ? runtime_alloc(NULL, NULL, 0, n) : NULL;
+
+	if (!p)
+		return large_buffer(L, n);
+	runtime_depends(RUNTIME_ON_ADDRESSES);
+	used += n;
+	return (long)memset(p, 0, n);
+}
+
 /* util.buffer(n) -> address of n zero bytes that live as long as the script */
 static int util_buffer(lua_State *L)
 {
 	long n = check_long(L, 1);
 
 	luaL_argcheck(L, n >= 0 && n <= 1L << 20, 1, "number out of range");
-	push_long(L, n < LARGE ? small_buffer(L, n) : large_buffer(L, n));
+	push_long(L, n < LARGE ? small_buffer(L, n) : middle_buffer(L, n));
 	return 1;
 }
 

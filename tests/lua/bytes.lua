@@ -133,7 +133,7 @@ local function check_errors(p)
 end
 
 function run()
-	for _, p in ipairs { util.buffer(256), util.buffer(20000) } do
+	for _, p in ipairs { util.buffer(256), util.buffer(20000), util.buffer(60000) } do
 		check_find(p)
 		check_number(p)
 		check_crc(p)
