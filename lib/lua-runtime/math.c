@@ -51,17 +51,30 @@ static int math_log(lua_State *L)
 	return 1;
 }
 
-/* By one multiplication, as LuaJIT: other ways round differently. */
+/*
+ * By one multiplication, as LuaJIT: other ways round differently. An integer of 64 bits is
+ * multiplied by one.
+ */
+static int math_scaled(lua_State *L, long by)
+{
+	const TValue *o = index2adr(L, 1);
+	int kind = int64_kind(o);
+
+	if (kind)
+		push_int64(L, *int64_bits(o) * int64_of_number(by, kind), kind);
+	else
+		lua_pushnumber(L, num_mul(luaL_checknumber(L, 1), by));
+	return 1;
+}
+
 static int math_deg(lua_State *L)
 {
-	lua_pushnumber(L, num_mul(luaL_checknumber(L, 1), num_of_bits(0x404ca5dc1a63c1f8UL)));
-	return 1;
+	return math_scaled(L, num_of_bits(0x404ca5dc1a63c1f8UL));
 }
 
 static int math_rad(lua_State *L)
 {
-	lua_pushnumber(L, num_mul(luaL_checknumber(L, 1), num_of_bits(0x3f91df46a2529d39UL)));
-	return 1;
+	return math_scaled(L, num_of_bits(0x3f91df46a2529d39UL));
 }
 
 /* The exponent is truncated to an integer; a NaN exponent gives NaN, and -0 counts as 0. */

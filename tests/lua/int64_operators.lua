@@ -69,6 +69,7 @@ local function single()
 		function(a) return select("#", unpack({}, 1, a)) end, function(a) return next({}, a) end,
 		function(a) return setmetatable(a, {}) end, function(a) return table.concat({ a }) end,
 		function(a) return ({ [a] = 1 })[a] end, function(a) return pairs(a) end,
+		math.deg, math.rad,
 	}
 	for _, a in ipairs { 0LL, -1LL, 3ULL, 0x7fffffffffffffffLL, -0x8000000000000000LL,
 			     0xfedcba9876543210ULL } do
