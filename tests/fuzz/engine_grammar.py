@@ -91,9 +91,24 @@ NUMBERS = [
     *("2^31", "2^51", "-2^51", "2^51-1", "2^53", "2^53-1", "2^53+1", "-2^53", "1-2^53", "2^63"),
 ]
 
+INT64S = [
+    *("0LL", "1LL", "-1LL", "3ULL", "0x7fffffffLL", "2^53 + 1LL", "9007199254740993LL"),
+    *("0x7fffffffffffffffLL", "0x8000000000000000LL", "0xffffffffffffffffULL", "1ULL - 2"),
+]
+
+
+def int64(rng: random.Random) -> str:
+    """An integer of 64 bits: an object, except where it is calculated with."""
+    if rng.random() < 0.6:
+        return rng.choice(INT64S)
+    sign, kind = rng.choice(["", "-"]), rng.choice(["LL", "ULL"])
+    return f"{sign}{rng.getrandbits(rng.randint(1, 64))}{kind}"
+
 
 def number(rng: random.Random) -> str:
     """A number of any kind, in a script's notation, which tests its conversion, too."""
+    if rng.random() < 0.04:
+        return int64(rng)
     kind = rng.randrange(8)
     if kind == 0:
         return str(rng.randint(-100, 100))
@@ -133,6 +148,7 @@ def column(rng: random.Random) -> str:
         "true",
         "{}",
         "1/0",
+        "5LL",
     ]
     some = [integer(rng) for _ in range(rng.randint(0, 14))]
     if some and rng.random() < 0.5:
@@ -181,6 +197,7 @@ SEEDS = [
     *("0", "-0.0", "1", "-1", "255", "0x7fffffff", "-0x80000000", "0xffffffff", "2^32", "2^33 + 1"),
     *("2^51 - 1", "-2^51", "2^51", "2^52 + 1", "2^53", "2^53 - 1", "-2^53", "2^53 + 2", "0/0"),
     *("1/0", "0.5", "-1.5", "1e15 + 0.5", "1e300", "'5'", "nil", "E", "2^45 - 7", "-2^45 + 3"),
+    *("5LL", "-7LL", "2^53 + 1LL", "0xffffffffffffffffULL", "0x8000000000000000LL"),
 ]
 
 

@@ -14,7 +14,7 @@ local function V(v)
 		if find(v, "builtin: ", 1, true) then v = gsub(v, "builtin: %S+", "") end
 		return "'" .. v .. "'"
 	end
-	if kind == "nil" or kind == "boolean" then return tostring(v) end
+	if kind == "nil" or kind == "boolean" or kind == "cdata" then return tostring(v) end
 	return kind
 end
 local function P(...)
