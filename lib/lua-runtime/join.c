@@ -165,7 +165,7 @@ static const char *join_plain(struct join *join, const char *s, const char *end)
 	for (; s < end; s = next) {
 		for (next = s; next < end && *next != '%';)
 			next++;
-		if (!join_text(join, s, next - s))
+		if (next > s && !join_text(join, s, next - s))
 			return NULL;
 		if (next == end || next[1] != '%')
 			return next;
