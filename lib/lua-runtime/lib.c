@@ -441,7 +441,14 @@ static int util_peek(lua_State *L)
 	return 1;
 }
 
+/* Does the value at @i, the integer @v, fit?  Integers of 64 bits fit no shorter kind. */
+static bool fits_at(lua_State *L, int i, long v, struct kind kind)
+{
+	return fits(v, kind) && (kind.size == sizeof(v) || !int64_kind(index2adr(L, i)));
+}
+
 /* util.poke(addr, kind, value) */
+
 static int util_poke(lua_State *L)
 {
 	long v, address = check_long(L, 1);
@@ -450,7 +457,7 @@ static int util_poke(lua_State *L)
 
 	if (!to_long(L, 3, &v) && !num_is_integer(luaL_checknumber(L, 3), &v))
 		luaL_argerror(L, 3, "number out of range");
-	luaL_argcheck(L, fits(v, kind), 3, "number out of range");
+	luaL_argcheck(L, fits_at(L, 3, v, kind), 3, "number out of range");
 	store(bytes, v, kind);
 	write_memory(L, address, bytes, kind.size);
 	return 0;
@@ -493,7 +500,7 @@ static int util_copyout(lua_State *L)
 	from = p = lua_newuserdata(L, n * kind.size);
 	for (i = 1; i <= n; i++, p += kind.size) {
 		lua_rawgeti(L, 1, (int)i);
-		if (!to_long(L, -1, &v) || !fits(v, kind))
+		if (!to_long(L, -1, &v) || !fits_at(L, -1, v, kind))
 			luaL_error(L, "element %d is not an integer that fits", i);
 		store(p, v, kind);
 		lua_pop(L, 1);

@@ -60,6 +60,7 @@ end
 
 -- One operand, and what has an integer as an operand but no operator.
 local function single()
+	local room = util.buffer(8)
 	local functions = {
 		function(a) return -a end, function(a) return #a end, function(a) return not a end, tostring,
 		tonumber, type, bit.bnot, bit.bswap, bit.tobit, bit.tohex, math.floor, math.abs,
@@ -69,7 +70,9 @@ local function single()
 		function(a) return select("#", unpack({}, 1, a)) end, function(a) return next({}, a) end,
 		function(a) return setmetatable(a, {}) end, function(a) return table.concat({ a }) end,
 		function(a) return ({ [a] = 1 })[a] end, function(a) return pairs(a) end,
-		math.deg, math.rad,
+		math.deg, math.rad, function(a) return util.poke(room, "i4", a) end,
+		function(a) return util.poke(room, "u8", a) end,
+		function(a) return util.copyout({ a }, room, 1, "i2") end,
 	}
 	for _, a in ipairs { 0LL, -1LL, 3ULL, 0x7fffffffffffffffLL, -0x8000000000000000LL,
 			     0xfedcba9876543210ULL } do
