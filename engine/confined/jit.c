@@ -514,6 +514,57 @@ static u32 fuse_address(struct gen *g)
 	return 3;
 }
 
+/* An operation on two operands, neither of which is r10. */
+static bool is_binary(const struct image_insn *insn)
+{
+	u8 class = INSN_CLASS(insn->code);
+
+	if ((class != INSN_ALU && class != INSN_ALU64) ||
+	    (insn->code & INSN_X && insn->src == INSN_R10))
+		return false;
+	switch (INSN_OP(insn->code)) {
+	case INSN_MUL: case INSN_LSH: case INSN_RSH: case INSN_ARSH:
+		return true;
+	}
+	return has_two_operands(INSN_OP(insn->code));
+}
+
+/* Matches r = a; r op= b, or a constant. */
+static u32 fuse_copied(struct gen *g)
+{
+	const struct image_insn *move = peek(g, 0), *next = peek(g, 1);
+	u8 class = INSN_CLASS(move->code);
+	struct image_insn binary = *next;
+
+	if (!JIT_THREE_OPERANDS || !is_op(move, class, INSN_MOV) || !is_binary(next) ||
+	    INSN_CLASS(next->code) != class || next->dst != move->dst)
+		return 0;
+	if (next->code & INSN_X && next->src == move->dst)
+		binary.src = move->src;
+	jit_emit_binary(g, &binary, move->src);
+	forget_reg(g, move->dst);
+	return 2;
+}
+
+/* Matches r op= b, or a constant; to = r, with r dead afterwards. */
+static u32 fuse_moved(struct gen *g)
+{
+	const struct image_insn *first = peek(g, 0), *move = peek(g, 1);
+	u8 class = INSN_CLASS(move->code), reg = first->dst;
+	struct image_insn binary = *first;
+
+	if (!JIT_THREE_OPERANDS || !is_binary(first) || !is_op(move, class, INSN_MOV) ||
+	    (class != INSN_ALU && class != INSN_ALU64) || move->src != reg ||
+	    (class == INSN_ALU && INSN_CLASS(first->code) != INSN_ALU) ||
+	    (move->dst != reg && is_live(g, g->pc + 1, 1 << reg)))
+		return 0;
+	binary.dst = move->dst;
+	jit_emit_binary(g, &binary, reg);
+	forget_reg(g, reg);
+	forget_reg(g, move->dst);
+	return 2;
+}
+
 /*
  * Generates one machine instruction for this and following instructions. Returns how many it
  * covers, or 0.
@@ -523,18 +574,18 @@ static u32 fuse(struct gen *g)
 	switch (peek(g, 0)->code) {
 	case INSN_ALU | INSN_X | INSN_MOV:
 	case INSN_ALU64 | INSN_X | INSN_MOV:
-		return fuse_rotation(g) ?: fuse_sum(g);
+		return fuse_rotation(g) ?: fuse_sum(g) ?: fuse_copied(g);
 	case INSN_ALU | INSN_ADD: case INSN_ALU | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_ADD: case INSN_ALU64 | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_LSH:
-		return fuse_sum(g);
+		return fuse_sum(g) ?: fuse_moved(g);
 	case INSN_LD | INSN_IMM | INSN_DW:
 		return fuse_address(g);
 	case INSN_LDX | INSN_MEM | INSN_W:
 	case INSN_LDX | INSN_MEM | INSN_DW:
 		return fuse_load(g);
 	}
-	return 0;
+	return fuse_moved(g);
 }
 
 /* -- The image --------------------------------------------------------------------------- */

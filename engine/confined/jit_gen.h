@@ -101,6 +101,8 @@ void jit_emit_charge(struct gen *g, u32 fuel);
 
 /* Translate each class of instructions; jit.c tracks the facts about registers. */
 void jit_emit_alu(struct gen *g, const struct image_insn *insn);
+/* JIT_THREE_OPERANDS: @insn, an operation on two operands, with the register @left as the first. */
+void jit_emit_binary(struct gen *g, const struct image_insn *insn, u8 left);
 void jit_emit_imm64(struct gen *g, const struct image_insn *insn);
 void jit_emit_load(struct gen *g, const struct image_insn *insn);
 void jit_emit_store(struct gen *g, const struct image_insn *insn);

@@ -140,6 +140,45 @@ def test_arithmetic_constants(op: str, off: int, wide: bool) -> None:
                 check_registers(machine, case, values, want)
 
 
+BINARY = ("add", "sub", "or", "and", "xor", "mul", "lsh", "rsh", "arsh")
+TRIPLES = [*itertools.permutations((0, 3, 7), 3), (1, 2, 1), (1, 2, 2), (6, 6, 8)]
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("op", BINARY)
+def test_arithmetic_with_copies(op: str, wide: bool) -> None:
+    """to = a; to op= b, and a op= b; to = a with a dead then: one instruction where the processor
+    has it, also if b is a or to."""
+    rng = random.Random(f"{op}{wide}")
+    bits = 64 if wide else 32
+    values = [rng.getrandbits(64) for _ in range(10)]
+    cases, wants = [], []
+
+    def expect(code: bytes, changed: dict[int, int]) -> None:
+        cases.append(all_registers(code))
+        wants.append([changed.get(r, v) for r, v in enumerate(values)])
+
+    for to, a, b in TRIPLES:
+        imm = rng.choice((1, 7, 31))
+        copy = values[a] & ((1 << bits) - 1)
+        second = copy if b == to else values[b]
+        move = i.alu("mov", to, a, 0, wide)
+        by_register, by_constant = i.alu(op, to, b, 0, wide), i.alui(op, to, imm, 0, wide)
+        expect(move + by_register, {to: arithmetic(op, copy, second, 0, bits)})
+        expect(move + by_constant, {to: arithmetic(op, copy, imm, 0, bits)})
+        by_register, by_constant = i.alu(op, a, b, 0, wide), i.alui(op, a, imm, 0, wide)
+        dead = i.movi(a, 5) if a != to else b""
+        result = arithmetic(op, values[a], values[b], 0, bits)
+        expect(by_register + move, {a: result, to: result})
+        changed = {a: 5, to: result}
+        expect(by_register + move + dead, changed)
+        changed[to] = arithmetic(op, values[a], imm, 0, bits)
+        expect(by_constant + move + dead, changed)
+    with Machine(many(cases)) as machine:
+        for case, want in enumerate(wants):
+            check_registers(machine, case, values, want)
+
+
 @pytest.mark.parametrize("wide", [True, False])
 def test_negation_and_swaps(wide: bool) -> None:
     value = 0x0123456789ABCDEF

@@ -38,10 +38,16 @@ static inline void op_imm12(struct gen *g, bool wide, u32 op, u8 to, u8 a, u32 i
 	emit32(g, (wide ? SF : 0) | (op ^ 0x1a000000) | imm << 10 | a << 5 | to);
 }
 
+/* and rd, rn, #((1 << n) - 1) << low, of 32 bits: less than 32 ones. */
+static inline void and_run(struct gen *g, u8 to, u8 from, u8 low, u8 n)
+{
+	emit32(g, 0x12000000 | (u32)(32 - low) % 32 << 16 | (n - 1) << 10 | from << 5 | to);
+}
+
 /* and rd, rn, #(1 << n) - 1, of 32 bits. */
 static inline void and_ones(struct gen *g, u8 to, u8 from, u8 n)
 {
-	emit32(g, 0x12000000 | (n - 1) << 10 | from << 5 | to);
+	and_run(g, to, from, 0, n);
 }
 
 /* Bit fields: sbfm 0x13, ubfm 0x53. */

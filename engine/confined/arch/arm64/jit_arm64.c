@@ -364,9 +364,7 @@ static struct place atomic_place(struct gen *g, const struct image_insn *insn, u
 		check_range(g, insn->dst, insn->off, 1 << log);
 	scratch(g, XZR);
 	add_constant(g, false, X16, regs[insn->dst], insn->off);
-	/* and w16, w16, #ones: from bit @log to the mask's highest */
-	emit32(g, 0x12000000 | (u32)(32 - log) % 32 << 16 | (arena_shift(g) - log - 1) << 10 |
-		  X16 << 5 | X16);
+	and_run(g, X16, X16, log, arena_shift(g) - log);
 	return (struct place){ X16, 0 };
 }
 
@@ -403,16 +401,17 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 
 /* -- Registers to registers ---------------------------------------------------------- */
 
-static void gen_shift(struct gen *g, bool wide, u8 dst, const struct image_insn *insn)
+/* @dst = @left op the second operand. */
+static void gen_shift(struct gen *g, bool wide, u8 dst, u8 left, const struct image_insn *insn)
 {
 	u8 width = wide ? 64 : 32, n = insn->imm & (width - 1), op = INSN_OP(insn->code);
 
 	if (insn->code & INSN_X)
-		return op3(g, wide, op == INSN_LSH ? LSLV : op == INSN_RSH ? LSRV : ASRV, dst, dst,
+		return op3(g, wide, op == INSN_LSH ? LSLV : op == INSN_RSH ? LSRV : ASRV, dst, left,
 			   operand(g, insn->src, X17));
 	if (op == INSN_LSH)
-		return bitfield(g, wide, 0x53, dst, dst, (width - n) & (width - 1), width - 1 - n);
-	bitfield(g, wide, op == INSN_RSH ? 0x53 : 0x13, dst, dst, n, width - 1);
+		return bitfield(g, wide, 0x53, dst, left, (width - n) & (width - 1), width - 1 - n);
+	bitfield(g, wide, op == INSN_RSH ? 0x53 : 0x13, dst, left, n, width - 1);
 }
 
 /* The second operand; a constant is loaded into x9. */
@@ -461,25 +460,56 @@ static void gen_swap(struct gen *g, u8 dst, const struct image_insn *insn)
 		mov(g, false, dst, dst);
 }
 
-void jit_emit_alu(struct gen *g, const struct image_insn *insn)
+/* A constant that is a run of ones, where the upper half becomes zero: and_run(). */
+static bool gen_and(struct gen *g, bool wide, u8 dst, u8 left, const struct image_insn *insn)
+{
+	u32 ones = insn->imm, low;
+
+	if (insn->code & INSN_X || !ones || ones == ~0U || (wide && insn->imm < 0))
+		return false;
+	low = __builtin_ctz(ones);
+	ones >>= low;
+	if (ones & (ones + 1))
+		return false;
+	and_run(g, dst, left, low, 32 - __builtin_clz(ones));
+	return true;
+}
+
+void jit_emit_binary(struct gen *g, const struct image_insn *insn, u8 left_reg)
 {
 	static const u32 ops[16] = {
 		[INSN_ADD >> 4] = ADD, [INSN_SUB >> 4] = SUB, [INSN_OR >> 4] = ORR,
 		[INSN_AND >> 4] = AND, [INSN_XOR >> 4] = EOR,
 	};
 	bool wide = INSN_CLASS(insn->code) == INSN_ALU64;
-	u8 dst = regs[insn->dst], op = INSN_OP(insn->code);
+	u8 dst = regs[insn->dst], left = regs[left_reg], op = INSN_OP(insn->code);
 
 	switch (op) {
 	case INSN_MUL:
 		emit32(g, (wide ? SF : 0) | MADD | second(g, wide, insn) << 16 | XZR << 10 |
-			  dst << 5 | dst);
-		break;
-	case INSN_DIV: case INSN_MOD:
-		gen_division(g, wide, dst, insn);
+			  left << 5 | dst);
 		break;
 	case INSN_LSH: case INSN_RSH: case INSN_ARSH:
-		gen_shift(g, wide, dst, insn);
+		gen_shift(g, wide, dst, left, insn);
+		break;
+	default:
+		if (!(insn->code & INSN_X) && (op == INSN_ADD || op == INSN_SUB))
+			return add_constant(g, wide, dst, left,
+					    op == INSN_ADD ? insn->imm : -(s64)insn->imm);
+		if (op == INSN_AND && gen_and(g, wide, dst, left, insn))
+			return;
+		op3(g, wide, ops[op >> 4], dst, left, second(g, wide, insn));
+	}
+}
+
+void jit_emit_alu(struct gen *g, const struct image_insn *insn)
+{
+	bool wide = INSN_CLASS(insn->code) == INSN_ALU64;
+	u8 dst = regs[insn->dst];
+
+	switch (INSN_OP(insn->code)) {
+	case INSN_DIV: case INSN_MOD:
+		gen_division(g, wide, dst, insn);
 		break;
 	case INSN_NEG:
 		op3(g, wide, SUB, dst, XZR, dst);
@@ -491,10 +521,7 @@ void jit_emit_alu(struct gen *g, const struct image_insn *insn)
 		gen_swap(g, dst, insn);
 		break;
 	default:
-		if (!(insn->code & INSN_X) && (op == INSN_ADD || op == INSN_SUB))
-			return add_constant(g, wide, dst, dst,
-					    op == INSN_ADD ? insn->imm : -(s64)insn->imm);
-		op3(g, wide, ops[op >> 4], dst, dst, second(g, wide, insn));
+		jit_emit_binary(g, insn, insn->dst);
 	}
 }
 
@@ -505,7 +532,8 @@ void jit_emit_imm64(struct gen *g, const struct image_insn *insn)
 	if (insn->src != INSN_ARENA)
 		return load_u64(g, dst, (u32)insn->imm | (u64)insn[1].imm << 32);
 	load_machine(g, dst, MACHINE_AT_USER);
-	add_constant(g, true, dst, dst, insn->imm);
+	if (insn->imm)
+		add_constant(g, true, dst, dst, insn->imm);
 }
 
 void jit_emit_sum(struct gen *g, bool wide, const struct jit_sum *sum)

@@ -47,6 +47,8 @@ typedef u32 verify_set;
 
 /* Instructions begin at multiples of this. */
 #define V_INSN_ALIGN	4
+/* Has operations on two registers with the result in a third? */
+#define JIT_THREE_OPERANDS true
 /* Words on the stack that a routine pushes before it may call: its return address. */
 #define V_LINKED	1
 /* Words on the stack by which thunks get a sixth argument: it is in a register. */

@@ -39,6 +39,8 @@ typedef u16 verify_set;
 
 /* Instructions begin at multiples of this. */
 #define V_INSN_ALIGN	1
+/* Has operations on two registers with the result in a third? */
+#define JIT_THREE_OPERANDS false
 /* Words on the stack that a routine pushes before it may call: calls push return addresses. */
 #define V_LINKED	0
 /* Words on the stack by which thunks get a sixth argument: above it is machine.run's register. */
