@@ -3,9 +3,10 @@
 """Count what scripts cost in the kernel of an emulated arm64 machine.
 
 Compared with plain calls of the same process: single calls, the entry of a script, and open, read
-and close in a loop, "orc" (bench/inner); attributes of 1,000 files (bench/files). A figure that no
-bench has on arm64 is null: programs with compounds, and patched programs, are compiled for x86-64
-only. code_bytes is the machine code of Lua's runtime, compared with x86-64's.
+and close in a loop, "orc" (bench/inner); attributes of 1,000 files (bench/files). c_kernels
+compares plain C as compounds with gcc -O2 (bench/confined_c). A figure that no bench has on arm64
+is null: patched programs, and servers on frames, are compiled for x86-64 only. code_bytes is the
+machine code of Lua's runtime, compared with x86-64's.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ IN_GUEST = (
     "build/bench/inner {}",
     "build/bench/inner {} only orc",
     "SYSCRIPT_ENGINE=confined build/bench/files {} /tmp 'readdirplus.n1000 '",
+    "COSY_ENGINE=kernel build/bench/confined_c",
 )
 REMOTE = "qemu-aarch64 build/arm64/tests/confined/remote"
 
@@ -72,6 +74,10 @@ def readdirplus(raw: dict[str, Any]) -> float:
     return median(row[script][0] / row[plain][0] for row in seen)
 
 
+def c_kernels(raw: dict[str, Any]) -> float:
+    return geometric_mean(of["confined"] / of["plain"] for of in raw["kernels"].values())
+
+
 def code_of(build: str, settings: dict[str, str]) -> int:
     """The bytes of machine code of the runtime's image."""
     command = [sys.executable, TESTS / "confined" / "code_size.py"]
@@ -91,10 +97,11 @@ def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
     options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
     script = " && echo , && ".join(command.format(rounds) for command in IN_GUEST)
     text = results.run_in_guest(options, ["sh", "-c", script])
-    inner, orc, files = json.loads(f"[{text}]")
+    inner, orc, files, kernels = json.loads(f"[{text}]")
     found = calls(inner)
     found["orc"] = median(ratio(r["orc"]) for r in orc["rounds"])
     found["readdirplus_1000"] = readdirplus(files)
+    found["c_kernels"] = c_kernels(kernels)
     found["code_bytes"] = code_of("build/arm64", {"CONFINED_REMOTE": REMOTE}) / code_of("build", {})
     return {**dict.fromkeys(BOUNDS), **found, "bounds": BOUNDS}
 

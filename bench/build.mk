@@ -35,7 +35,7 @@ $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
 $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
 
 # Compounds: compiled by cosy-cc, as are the plain loops they are compared with.
-BENCH_COSY = $(BUILD)/cosy-cc -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Imeasure -MMD -MP
+BENCH_COSY = $(BUILD)/cosy-cc $(COSY_TARGET) $(SIGNED_CHAR) -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Imeasure -MMD -MP
 BENCH_COSY_LIBS := -L$(BUILD) -lcosy
 
 INNER_COMPOUNDS := $(if $(filter x86,$(ARCH)),$(addprefix $(BUILD)/bench/,inner_compound.o inner_empty.o))
@@ -82,7 +82,7 @@ $(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.
 $(BUILD)/bench/kernels_plain.o: bench/kernels.c bench/kernels.def bench/kernels.h
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)gcc -std=gnu11 -O2 -Wall -Wextra -D_GNU_SOURCE -iquote cosy -Icosy \
+	$(Q)$(CROSS)gcc -std=gnu11 -O2 $(SIGNED_CHAR) -Wall -Wextra -D_GNU_SOURCE -iquote cosy -Icosy \
 		-DKERNELS=kernels_plain -c -o $@ $<
 
 $(BUILD)/bench/kernels_confined.o: bench/kernels.c bench/kernels.def bench/kernels.h $(BUILD)/cosy-cc
@@ -120,7 +120,7 @@ ARM64_BENCH_KREL ?= 6.12-arm64
 .PHONY: bench-arm64-icount
 bench-arm64-icount: lua-runtime unit-programs | $(BUILD)/deps/arm64-tests.ready
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE) \
-		build/arm64/bench/inner build/arm64/bench/files
+		$(addprefix build/arm64/bench/,inner files confined_c)
 	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_BENCH_KREL) module
 	@mkdir -p $(BUILD)/bench
 	bench/arm64.py -k $(ARM64_BENCH_KREL) --icount -o $(BUILD)/bench/arm64-icount.json $(BENCH_ARGS)

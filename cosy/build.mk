@@ -17,7 +17,8 @@ COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o core/user/lock
 	$(patsubst %,core/user/%.o,script turn arena fork fd limits engine run syscalls time clock \
 		usermem accept attributes files frames mmsg readdirplus) \
 	core/program.o core/request.o core/net/frame.o core/net/frames_slots.o core/net/mmsg_import.o \
-	luajit/user/stack.o)
+	$(if $(filter x86,$(ARCH)),luajit/user/stack.o,core/user/arch/$(ARCH)/stack.o \
+		core/user/arch/$(ARCH)/old_calls.o))
 
 .PHONY: cosy
 cosy: $(BUILD)/cosy-cc

@@ -3,7 +3,7 @@
 # for compounds, tests and fuzzers.
 
 CONFINED_OBJ := $(addprefix $(BUILD)/engine/confined/,validate_image.o fuel.o liveness.o jit.o verify_code.o verify_step.o machine.o \
-	batch_calls.o batch_frames.o engine.o user/memory.o user/native.o user/platform.o $(addprefix arch/x86/,jit_x86.o verify_x86.o stubs.o))
+	batch_calls.o batch_frames.o engine.o user/memory.o user/native.o user/platform.o $(addprefix arch/$(ARCH)/,jit_$(ARCH).o verify_$(ARCH).o stubs.o))
 
 $(BUILD)/cosy/libcosy.o: $(CONFINED_OBJ)
 $(BUILD)/syscript: $(BUILD)/engine/confined/print.o
