@@ -132,6 +132,17 @@ bench-compound: $(BUILD)/bench/compound module
 bench-compound-icount: $(BUILD)/bench/compound module
 	bench/compound.py -k $(KREL) --icount -o $(BUILD)/bench/compound-icount.json
 
+# How much of a database is system calls.
+$(BUILD)/bench/sqlite: bench/sqlite.c vm/profile/mark.h $(BUILD)/measure/measure.o
+	$(call say,CC)
+	$(Q)tools/deps sqlite
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -o $@ $< $(BUILD)/measure/measure.o -lsqlite3
+
+.PHONY: bench-sqlite-icount
+bench-sqlite-icount: $(BUILD)/bench/sqlite $(BUILD)/vm/counter.so module
+	bench/sqlite.py -k $(KREL) -o $(BUILD)/bench/sqlite-icount.json
+
 # The marks that cosy-cc --auto finds in a program that reads database records.
 .PHONY: bench-auto-icount
 bench-auto-icount: $(BUILD)/cosy-cc consolidate module

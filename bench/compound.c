@@ -115,6 +115,8 @@ static void make_all(void)
 	strcpy(app->tree, "tree");
 	strcpy(app->text, "text");
 	strcpy(app->pattern, "match");
+	strcpy(app->journal, "database-journal");
+	strcpy(app->wal, "database-wal");
 	put(make_file(app->file), data, 1024);
 	app->from = make_file("from");
 	put(app->from, data, COPY_SIZE);

@@ -19,7 +19,7 @@
 /* Data of the loops, in the shared buffer. */
 struct app {
 	char file[APP_NAME], tree[APP_NAME], text[APP_NAME];
-	char pattern[APP_NAME];
+	char pattern[APP_NAME], journal[2 * APP_NAME], wal[2 * APP_NAME];
 	int database, from, to;
 	uint64_t seed;
 	char buffer[4 * APP_PAGE];
