@@ -258,6 +258,7 @@ SUBJECTS = {
     "calls": Subject("make bench-inner-icount", calls),
     "frames": Subject("make bench-frames-icount", as_shown("frames")),
     "compounds": Subject("make bench-compound-icount", compounds),
+    "sqlite": Subject("make bench-sqlite-icount", as_shown("sqlite")),
     "files": Subject("make bench-files-icount", files),
     "connections": Subject("make bench-connections-icount", as_shown("connections")),
     "programs": Subject("make bench-programs-icount", programs),

@@ -86,10 +86,15 @@ def connections(result: Json) -> str:
 
 def database(result: Json) -> str:
     costs = result["applications"]
-    at_random, in_order = (
-        ratio(costs[name], "compound", "plain") for name in ("database", "database_sequential")
+    at_random, in_order, sqlite = (
+        ratio(costs[name], "compound", "plain")
+        for name in ("database", "database_sequential", "select")
     )
-    return f"records at random {at_random} of the instructions, in order {in_order}"
+    return (
+        f"records at random {at_random} of the instructions, in order {in_order};"
+        f" calls of a SELECT of SQLite {sqlite}, and not worth a patch"
+        " ([why](programs.md#sqlite))"
+    )
 
 
 def change(result: Json, modelled: Callable, mode: str, size: int) -> str:

@@ -150,7 +150,8 @@ RESULTS = {
     },
     "make bench-compound-icount": {
         "applications": {
-            name: costs(plain=100, compound=80) for name in ("database", "database_sequential")
+            name: costs(plain=100, compound=80)
+            for name in ("database", "database_sequential", "select")
         }
     },
     "make bench-memcached-sizes-icount": MEMCACHED,
