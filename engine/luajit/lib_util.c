@@ -389,9 +389,10 @@ LJLIB_CF(util_poke)		LJLIB_REC(.)
 
 static void checkspan(lua_State *L, struct span *sp, int narg)
 {
-  double addr = (double)(long)checkaddr(L, narg);
-  double n = (double)vm_checkrange(L, narg + 1, 0, LJ_MAX_ASIZE - 2);
-  span(sp, addr, n, vm_checkkind(L, narg + 2));
+  sp->addr = checkaddr(L, narg);
+  sp->n = (unsigned int)vm_checkrange(L, narg + 1, 0, LJ_MAX_ASIZE - 2);
+  sp->kind = (unsigned int)vm_checkkind(L, narg + 2);
+  sp->at = 0;
 }
 
 /* Table @narg, with room for @n elements; or a new table. */

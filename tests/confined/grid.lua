@@ -19,6 +19,7 @@ local VALUES = {
   { "'abc'", value("abc") }, { "{3,1,2}", function() return { 3, 1, 2 } end },
   { "print", value(print) }, { "true", value(true) },
   -- The first ones are for three arguments, these for two
+  { "1LL", value(1LL) }, { "2^63LL", value(2LL ^ 63) },
   { "1.5", value(1.5) }, { "2^31", value(2 ^ 31) }, { "2^53", value(2 ^ 53) }, { "inf", value(inf) },
   { "nan", value(nan) }, { "'10'", value("10") }, { "long", value(long) }, { "co", function()
     return coroutine.create(function() coroutine.yield(7) end) end },
@@ -31,9 +32,10 @@ local VALUES = {
   { "''", value("") }, { "'0x10'", value("0x10") }, { "' 5 '", value(" 5 ") }, { "'1e1'", value("1e1") },
   { "'%d'", value("%d") }, { "'%'", value("%") }, { "'('", value("(") }, { "'='", value("=") },
   { "'\\0'", value("\0") }, { "{}", function() return {} end }, { "marked", value(marked) },
-  { "run", function() return run end }, { "buffer", value(buffer) },
+  { "run", function() return run end }, { "buffer", value(buffer) }, { "-1LL", value(-1LL) },
+  { "5ULL", value(5ULL) },
 }
-local MOST = { #VALUES, 16, 6, 4 }
+local MOST = { #VALUES, 18, 6, 4 }
 
 local GLOBALS = {
   "assert", "collectgarbage", "error", "gcinfo", "getfenv", "getmetatable", "ipairs", "load",

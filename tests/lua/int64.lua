@@ -23,6 +23,8 @@ local function memory(p)
 	print(text(util.poke, p, "u4", a))
 	print(text(util.copyout, { a }, p, 1, "i4"))
 	print(text(util.peek, a))
+	for _, f in ipairs { util.copyin, util.str_in } do print(text(f, a, 2)) end
+	print(text(util.copyout, { 1 }, a, 1), text(util.poke, a, "i4", 1))
 	print(a + 1, b + 1, a < b, a - a)
 	print(text(setmetatable, a, {}))
 	local large = util.struct [[ long v; ]](p)
