@@ -53,6 +53,12 @@ function run()
 	text(function() math.floor("x") end)
 	text(function() table.concat({ {} }) end)
 	text(function() ipairs() end)
+	-- A tail call: the line that it ends on.
+	text(function()
+		return ("x"):rep(
+			{}
+		)
+	end)
 	-- Raised from a compiled loop: the same line.
 	text(function()
 		local s = 0
