@@ -473,6 +473,8 @@ static long compiled_tail(lua_State *L, long pc)
 
 	if (b)
 		L->top = at.ra + b;
+	if (!ttisfunction(at.ra))
+		at.ra = luaD_tryfuncTM(L, at.ra);
 	if (compiled_can(L, at.ra)) {
 		move_down(L, at.ra);
 		return COMPILED_TAIL | (long)(tailcalls << 32);

@@ -53,12 +53,17 @@ function run()
 	text(function() math.floor("x") end)
 	text(function() table.concat({ {} }) end)
 	text(function() ipairs() end)
-	-- A tail call: the line that it ends on.
+	-- Tail calls: the line that they end on, and no level of error(), also by __call.
 	text(function()
 		return ("x"):rep(
 			{}
 		)
 	end)
+	local function fails() local level = 3 error("tail call", level) end
+	local object = setmetatable({}, { __call = fails })
+	text(function() return fails() end)
+	text(function() return object() end)
+	text(function() local r = object() return r end)
 	-- Raised from a compiled loop: the same line.
 	text(function()
 		local s = 0
