@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "abi.h"
+#include "ring.h"
 #include "uapi/syscript_files.h"
 
 #define MS		1000000ULL
@@ -496,6 +497,37 @@ static void test_transfer_cpu_limit(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
+/*
+ * While a script waits for 200 ms, a request completes.  That is work for the return to user mode
+ * and interrupts the call, unless the ring does such work only when it is asked for completions.
+ */
+static void check_ring(unsigned int flags, bool interrupts)
+{
+	int fd = registered("function run(_, ts) return syscall.ppoll(0, 0, ts) end", 0, 0);
+	int tries = 20;
+	struct ring ring = { .p.flags = flags };
+	struct timespec soon = { .tv_nsec = 50 * MS };
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_TIMEOUT, .addr = (uintptr_t)&soon, .len = 1,
+	};
+	int64_t result;
+
+	if (!ring_open(&ring))
+		return;
+	/* The request may complete before the call. */
+	do {
+		struct timespec wait = { .tv_nsec = 200 * MS };
+
+		ring_submit(&ring, sqe);
+		CHECK_EQ(abi_call(fd, zero, (intptr_t)&wait, &result), 0);
+		syscall(SYS_io_uring_enter, ring.fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+		ring_drain(&ring);
+	} while (interrupts && !result && tries--);
+	CHECK_EQ(result, interrupts ? -EINTR : 0);
+	/* The ring stays open: the kernel interrupts the process at its end, too. */
+	close(fd);
+}
+
 int main(void)
 {
 	struct sigaction action = { .sa_handler = handler };
@@ -522,5 +554,8 @@ int main(void)
 	test_transfer_kill();
 	test_transfer_wall_clock();
 	test_transfer_cpu_limit();
+	check_ring(0, true);
+	check_ring(IORING_SETUP_COOP_TASKRUN, true);
+	check_ring(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, false);
 	return abi_verdict();
 }
