@@ -228,7 +228,9 @@ OWN: dict[str, tuple[str, str, str]] = {
 }
 
 
-# Why the others are not here.  Modules that this kernel has after all are an error.
+# Why the others are not here.  Modules that this kernel has after all are an error; where the
+# module does not matter, another kernel than the one that was tried is.
+TRIED = "6.1"
 MISSING: dict[str, tuple[str, str]] = {
     "ntfs3": ("ntfs3", "Debian's 6.1 is built without it"),
     "bcachefs": ("bcachefs", "Linux 6.1 does not have it"),
