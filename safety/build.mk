@@ -58,7 +58,7 @@ $(KMODULE): private export SAFETY_BUILT = $(abspath $(SAFETY_OUT))
 
 # -- syscript.ko with each tool, under its own guest tests ----------------------
 
-SAFETY_KIT := kgcc kefence evmon
+SAFETY_KIT := kgcc kefence evmon racewatch
 # To run some of the tests: make test-safety-syscript SYSCRIPT_TESTS=tests/vm/test_engine.py
 SYSCRIPT_TESTS ?= tests/vm tests/unit
 # Time limit in seconds for the tests of one tool.

@@ -24,7 +24,9 @@ _BAD = re.compile(
 
 # Reports of the safety kit's tools on a module's faults, and of the module's own watchdog: allowed
 # where faults were planted.
-_REPORT = re.compile(r"\b(kefence|evmon|kgcc): violation: |\bsyscript: .* was not watched")
+_REPORT = re.compile(
+    r"\b(kefence|evmon|kgcc|racewatch): violation: |\bsyscript: .* was not watched"
+)
 # Tests that plant faults write these messages around them.
 _PLANTED, _NOT_PLANTED = "test: a fault is planted", "test: no fault is planted"
 

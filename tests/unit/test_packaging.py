@@ -199,7 +199,7 @@ def test_safety_kit_builds_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyP
     module.mkdir()
     (module / "mine.c").write_text(MODULE)
     (module / "Kbuild").write_text(f"obj-m := mine.o\ninclude {tree}/safety.mk\n")
-    for tool in ("kefence", "evmon", "kgcc"):
+    for tool in ("kefence", "evmon", "kgcc", "racewatch"):
         options = [f"SAFETY={tool}", "CONFIG_DEBUG_INFO_BTF_MODULES="]
         done("make", "-s", "-C", kernel / "headers", f"M={module}", *options, "clean", "modules")
         assert tool in done("modinfo", "-F", "depends", module / "mine.ko").split(",")

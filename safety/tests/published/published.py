@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import exercises as do
 
-TOOLS = ["", "kgcc", "evmon", "kefence"]
+TOOLS = ["", "kgcc", "evmon", "kefence", "racewatch"]
 
 
 class Published(NamedTuple):

@@ -12,7 +12,13 @@ from judgements import JUDGEMENTS
 from published import NOT_EXERCISED, PUBLISHED, Published
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "modules.md"
-TOOLS = {"plain": "no tool", "kgcc": "KGCC", "evmon": "evmon", "kefence": "Kefence"}
+TOOLS = {
+    "plain": "no tool",
+    "kgcc": "KGCC",
+    "evmon": "evmon",
+    "kefence": "Kefence",
+    "racewatch": "racewatch",
+}
 # The failure recorded when the guest itself ended.
 ENDED = "the guest ended"
 Results = dict[str, dict[str, Any]]
