@@ -214,6 +214,7 @@ deps: $(BUILD)/config.mk
 ##bench-latency  how long scripts keep others from their CPU; build/bench/latency.json
 ##bench-udp      measure a UDP server's loop, in every way; build/bench/udp.json
 ##bench-udp-icount the same in instructions
+##bench-uring-loop-icount a UDP echo by io_uring's BPF loop, on Linux 7.2, as root
 ##bench-connections accepting and receiving, compared with plain calls; build/bench/connections.json
 ##bench-frames   GETs from frames of a device, compared with a UDP socket; build/bench/frames.json
 ##bench-frames-icount the same in instructions

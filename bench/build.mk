@@ -78,6 +78,29 @@ $(BUILD)/bench/udp: $(addprefix $(BUILD)/bench/,udp.o udp_server.o udp_compound.
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(BENCH_COSY_LIBS) $(LIB_LIBS) -luring
 
+# The same with io_uring's BPF loop, of Linux 7.1 and later: by libbpf, as root.
+$(BUILD)/bench/uring_loop.o: bench/uring_loop.c bench/uring_loop.h $(BUILD)/bench/udp
+	$(call say,CC)
+	$(Q)tools/deps libbpf
+	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/bench/programs/uring_loop.o: bench/uring_loop_bpf.c bench/uring_loop.h $(BUILD)/deps/clang
+	$(call say,CLANG)
+	@mkdir -p $(@D)
+	$(Q)$(COSY_CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Ibench \
+		-I/usr/include/x86_64-linux-gnu -c -o $@ $<
+
+$(BUILD)/bench/udp_loop: $(BUILD)/bench/uring_loop.o
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(addprefix $(BUILD)/bench/,udp.o udp_server.o \
+		udp_compound.o receiver.o uring_loop.o) $(BENCH_COMMON) $(BENCH_COSY_LIBS) \
+		$(BUILD)/libsyscript.a $(LIB_LIBS) -luring -lbpf
+
+.PHONY: bench-uring-loop-icount
+bench-uring-loop-icount: $(BUILD)/bench/udp_loop $(BUILD)/bench/programs/uring_loop.o lua-runtime
+	+$(Q)$(MAKE) --no-print-directory KREL=newest module
+	bench/uring_loop.py -k newest -o $(BUILD)/bench/uring-loop-icount.json
+
 # Plain C on the confined engine: counted in a process by single-stepping.
 $(BUILD)/bench/kernels_plain.o: bench/kernels.c bench/kernels.def bench/kernels.h
 	$(call say,CC)

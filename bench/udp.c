@@ -137,19 +137,19 @@ static uint64_t step(struct udp_server *server, struct client *client)
 	return took;
 }
 
-/* Puts the servers named on the command line, or all, first. */
+/* Puts the servers named on the command line first, or all that this program is linked with. */
 static unsigned int choose(char **names)
 {
 	unsigned int chosen = 0;
 
 	if (!*names)
-		return udp_server_count;
+		return udp_server_count - !uring_loop_step;
 	for (; *names; names++) {
 		unsigned int i = chosen;
 
 		while (i < udp_server_count && strcmp(udp_servers[i].name, *names))
 			i++;
-		if (i == udp_server_count)
+		if (i == udp_server_count || !udp_servers[i].step)
 			measure_die("no server %s: see udp_server.c", *names);
 		struct udp_server server = udp_servers[chosen];
 

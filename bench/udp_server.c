@@ -353,6 +353,8 @@ struct udp_server udp_servers[] = {
 	  .step = step_library_exchange, .switches = 1, .late = true },
 	{ .name = "echo_mmsg", .step = step_echo_mmsg, .switches = 3, .echo = true },
 	{ .name = "library_echo", .step = step_library_echo, .switches = 1, .echo = true },
+	{ .name = "uring_loop", .open = uring_loop_open, .step = uring_loop_step, .switches = 1,
+	  .echo = true },
 };
 
 const unsigned int udp_server_count = sizeof(udp_servers) / sizeof(udp_servers[0]);

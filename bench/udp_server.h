@@ -43,6 +43,10 @@ struct udp_server {
 extern struct udp_server udp_servers[];
 extern const unsigned int udp_server_count;
 
+/* By io_uring's BPF loop: only in build/bench/udp_loop, which needs libbpf. */
+void uring_loop_open(struct udp_server *server) __attribute__((weak));
+void uring_loop_step(struct udp_server *server) __attribute__((weak));
+
 /* Opens the server on a free port. */
 void udp_server_open(struct udp_server *server, struct sockaddr_in *address);
 
