@@ -22,7 +22,7 @@ class Bound(NamedTuple):
     aim: float
 
 
-BOUNDS = {"open_read_close": Bound(0.85, 0.75), "database": Bound(0.70, 0.50)}
+BOUNDS = {"open_read_close": Bound(0.90, 0.75), "database": Bound(0.85, 0.50)}
 WAYS = ("plain", "compound")
 
 
