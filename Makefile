@@ -10,6 +10,7 @@ endif
 override ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
 ifeq ($(ARCH),$(HOST_ARCH))
 BUILD := build
+CROSS :=
 OBJCOPY ?= objcopy
 else ifeq ($(ARCH),arm64)
 BUILD := build/arm64
@@ -198,7 +199,7 @@ deps: $(BUILD)/config.mk
 ##fuzz-confined  images at the confined engine: checked, interpreted, as machine code
 ##bench-inner    system calls inside a script and outside; build/bench/inner.json
 ##bench-inner-icount the same in instructions, identical in every boot
-##bench-arm64-icount calls, files and compounds in a guest of arm64: build/bench/arm64-icount.json
+##bench-arm64-icount calls, programs and compounds in a guest of arm64: build/bench/arm64-icount.json
 ##bench-compound compounds next to plain loops; build/bench/compound.json
 ##bench-compound-icount the same in instructions
 ##bench-auto-icount what cosy-cc --auto marks in a small database, and what that saves

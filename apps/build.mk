@@ -42,6 +42,7 @@ $(foreach app,$(COMPOUND_APPS),$(eval $(call compound_app,$(app))))
 # $(WALKS)/plain/du, $(WALKS)/ahead/du, and so on: unmodified, and patched. For each package: the
 # folder of its patch, and its archive's compression.
 
+# For another architecture, du alone. The archives are the same.
 WALKS := $(BUILD)/walks
 WALK_PACKAGES := coreutils:fts:xz findutils:fts:xz ninja-build:ninja:gz rsync:rsync:gz
 WALK_NAMES := $(foreach package,$(WALK_PACKAGES),$(firstword $(subst :, ,$(package))))
@@ -52,18 +53,18 @@ walks: $(WALK_NAMES:%=$(WALKS)/%-plain.done) $(WALK_NAMES:%=$(WALKS)/%-ahead.don
 # For a package: its folder, its compression, and a variant; its sources, the library's headers, and
 # where the library is installed.
 define walk_way
-$(WALKS)/$(1)-$(4).done: $(BUILD)/apt/$(1).orig.tar.$(3) $(5)
+$(WALKS)/$(1)-$(4).done: build/apt/$(1).orig.tar.$(3) $(5)
 	$$(call say,MAKE,$(WALKS)/$(1)-$(4))
 	$$(Q)tools/deps walks
 	$$(Q)rm -rf $(WALKS)/$(1)-$(4)
 	$$(Q)mkdir -p $(WALKS)/$(1)-$(4)
 	$$(Q)tar -xf $$< -C $(WALKS)/$(1)-$(4) --strip-components=1
-	$$(if $$(dry),,+)$$(Q)$$(call quiet,$(1) $(4)) apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
+	$$(if $$(dry),,+)$$(Q)HOST=$(CROSS:-=) $$(call quiet,$(1) $(4)) apps/$(2)/build $(1) $(WALKS)/$(1)-$(4) $(WALKS)/$(4) $(6)
 	@touch $$@
 endef
 
 define walk_package
-$(BUILD)/apt/$(1).orig.tar.$(3): | apps/source.py
+build/apt/$(1).orig.tar.$(3): | apps/source.py
 	$$(call say,FETCH)
 	$$(Q)apps/source.py $(1) $$@
 

@@ -3,10 +3,10 @@
 """Count what scripts cost in the kernel of an emulated arm64 machine.
 
 Compared with plain calls of the same process: single calls, the entry of a script, and open, read
-and close in a loop, "orc" (bench/inner); attributes of 1,000 files (bench/files). c_kernels
-compares plain C as compounds with gcc -O2 (bench/confined_c). A figure that no bench has on arm64
-is null: patched programs, and servers on frames, are compiled for x86-64 only. code_bytes is the
-machine code of Lua's runtime, compared with x86-64's.
+and close in a loop, "orc" (bench/inner); attributes of 1,000 files (bench/files). Compared as user
+1000, who may open the confined engine's device only: du on 20,000 files, and a GET by a script on
+frames of a tap (bench/everyone_parts.py). c_kernels compares plain C as compounds with gcc -O2
+(bench/confined_c). code_bytes is the machine code of Lua's runtime, compared with x86-64's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ import sys
 from statistics import geometric_mean, median
 from typing import Any
 
+import everyone_parts
+import ordinary_user
 import results
+import walks
 
 TESTS = results.ROOT / "tests"
 # Upper bounds: instructions, or ratios.
@@ -41,6 +44,8 @@ IN_GUEST = (
     "SYSCRIPT_ENGINE=confined build/bench/files {} /tmp 'readdirplus.n1000 '",
     "COSY_ENGINE=kernel build/bench/confined_c",
 )
+# Run by root, who switches to the user.
+AS_USER = "python3 bench/arm64.py --here {}"
 REMOTE = "qemu-aarch64 build/arm64/tests/confined/remote"
 
 
@@ -78,6 +83,16 @@ def c_kernels(raw: dict[str, Any]) -> float:
     return geometric_mean(of["confined"] / of["plain"] for of in raw["kernels"].values())
 
 
+def here(rounds: int) -> everyone_parts.Samples:
+    """In the guest, as root."""
+    with ordinary_user.confined_alone():
+        everyone_parts.copy_programs()
+        everyone_parts.TREES.mkdir()
+        everyone_parts.make_flat()
+        found = {"du": everyone_parts.patched(walks.CASES["du"].command, rounds)}
+        return found | everyone_parts.served(rounds, {"device": ["frames"]})
+
+
 def code_of(build: str, settings: dict[str, str]) -> int:
     """The bytes of machine code of the runtime's image."""
     command = [sys.executable, TESTS / "confined" / "code_size.py"]
@@ -94,16 +109,18 @@ def code_of(build: str, settings: dict[str, str]) -> int:
 
 
 def measure(kernel: str, icount: bool, rounds: int) -> dict[str, Any]:
-    options = ["-k", kernel, "-u", "--icount" if icount else "--fair"]
+    options = ["-k", kernel, "--icount" if icount else "--fair"]
     script = " && echo , && ".join(command.format(rounds) for command in IN_GUEST)
-    text = results.run_in_guest(options, ["sh", "-c", script])
+    text = results.run_in_guest([*options, "-u"], ["sh", "-c", script])
     inner, orc, files, kernels = json.loads(f"[{text}]")
+    samples = results.run_in_guest([*options, "--memory", "2G"], AS_USER.format(rounds).split())
     found = calls(inner)
+    found |= {name: median(values) for name, values in json.loads(samples).items()}
+    found["c_kernels"] = c_kernels(kernels)
     found["orc"] = median(ratio(r["orc"]) for r in orc["rounds"])
     found["readdirplus_1000"] = readdirplus(files)
-    found["c_kernels"] = c_kernels(kernels)
     found["code_bytes"] = code_of("build/arm64", {"CONFINED_REMOTE": REMOTE}) / code_of("build", {})
-    return {**dict.fromkeys(BOUNDS), **found, "bounds": BOUNDS}
+    return {**found, "bounds": BOUNDS}
 
 
 def show(result: dict[str, Any], rounds: int) -> None:
@@ -111,10 +128,7 @@ def show(result: dict[str, Any], rounds: int) -> None:
     rows = []
     for name, bound in BOUNDS.items():
         value = result[name]
-        shown = ["not measured", ""] if value is None else [f"{value:,.3f}", ""]
-        if value is not None:
-            shown[1] = results.verdict(value, bound)
-        rows.append([name, shown[0], f"{bound:,g}", shown[1]])
+        rows.append([name, f"{value:,.3f}", f"{bound:,g}", results.verdict(value, bound)])
     results.show(["", "now", "at most", ""], rows)
     rows = [
         [name, f"{ratio(of):.3f}", f"{of['outside']:,.0f}", f"{of['inside_confined']:,.0f}"]
@@ -124,5 +138,12 @@ def show(result: dict[str, Any], rounds: int) -> None:
     results.show(["call", "ratio", "outside", "inside"], rows)
 
 
+def main(argv: list[str]) -> int:
+    if argv[:1] == ["--here"]:
+        print(json.dumps(here(int(argv[1]))))
+        return 0
+    return results.Measurement("arm64", 5, 2, measure, show).main(__doc__, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(results.Measurement("arm64", 5, 2, measure, show).main(__doc__))
+    sys.exit(main(sys.argv[1:]))

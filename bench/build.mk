@@ -29,7 +29,8 @@ $(BUILD)/bench/files: $(BUILD)/bench/uring.o
 $(BUILD)/bench/frames: $(addprefix $(BUILD)/bench/,testnet.o worker.o afpacket_afxdp.o receiver.o)
 $(BUILD)/bench/nsd: $(BUILD)/bench/testnet.o
 $(BUILD)/bench/text_load: $(BUILD)/bench/text_server.o
-$(BUILD)/bench/frames $(BUILD)/bench/stat_files: private LIB_LIBS += -luring
+$(BUILD)/bench/frames: $(if $(CROSS),$(BUILD)/bench/no_uring.o)
+$(BUILD)/bench/frames $(BUILD)/bench/stat_files: private LIB_LIBS += $(if $(CROSS),,-luring)
 
 $(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
 $(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
@@ -143,9 +144,10 @@ ARM64_BENCH_KREL ?= 6.12-arm64
 .PHONY: bench-arm64-icount
 bench-arm64-icount: lua-runtime unit-programs | $(BUILD)/deps/arm64-tests.ready
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE) \
-		$(addprefix build/arm64/bench/,inner files confined_c)
+		$(addprefix build/arm64/bench/,inner files frames confined_c) \
+		build/arm64/walks/coreutils-plain.done build/arm64/walks/coreutils-ahead.done
 	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_BENCH_KREL) module
-	@mkdir -p $(BUILD)/bench
+	@mkdir -p $(BUILD)/bench $(BUILD)/walks # the guest has arm64's over these
 	bench/arm64.py -k $(ARM64_BENCH_KREL) --icount -o $(BUILD)/bench/arm64-icount.json $(BENCH_ARGS)
 
 .PHONY: bench-compound bench-compound-icount
