@@ -63,12 +63,12 @@ def cpu_time(name: str, limit: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_limits_end_it_in_the_middle(name: str) -> None:
-    """Several tries: the task that enforces the limit needs a CPU in time."""
+    """Several tries: the task that enforces the limit needs a CPU before the operation ends."""
     whole, _ = cpu_time(name, NO_LIMIT)
     assert whole > 3 * LIMIT
     for _ in range(TRIES):
         took, result = cpu_time(name, LIMIT)
-        assert result == -errno.ETIME
-        if took < whole / 3:
+        assert result in (0, -errno.ETIME)
+        if result and took < whole / 3:
             return
-    raise AssertionError(f"{took / 1e6} ms, of {whole / 1e6}")
+    raise AssertionError(f"{result} after {took / 1e6} ms, of {whole / 1e6}")

@@ -42,7 +42,9 @@ def test_page_has_what_was_reported_and_what_was_not_run() -> None:
     text = page(results, "6.1")
     assert re.search(r"^\| bfs \|.*\| clean \|  \|  \|  \|  \|$", text, re.MULTILINE)
     assert "without a report: minix.\n" in text and "| minix |" not in text
-    assert re.search(r"^\| evdi \|.*\|  \| 2 of bugs, ends early \|  \|  \|  \|$", text, re.MULTILINE)
+    assert re.search(
+        r"^\| evdi \|.*\|  \| 2 of bugs, ends early \|  \|  \|  \|$", text, re.MULTILINE
+    )
 
 
 def test_page_names_each_once_with_all_tools() -> None:
