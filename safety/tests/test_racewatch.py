@@ -80,9 +80,9 @@ def test_races_are_reported(name: str, planted, kernel_log) -> None:
         text = until(kernel_log, rf"and at ({one}|{other})\+")
         assert re.search(r"racewatch: violation: data race: .* and .* \[\d+\]", text)
     else:
-        text = until(kernel_log, r"and a change that no check saw \[\d+\]")
-        assert re.search(r"its value changed from 0x[0-9a-f]+ to 0x[0-9a-f]+", text)
-    assert re.search(rf" at {one}\+", until(kernel_log, rf" at {one}\+"))
+        text = until(kernel_log, r"its value changed from 0x[0-9a-f]+ to 0x[0-9a-f]+")
+        assert re.search(r"and a change that no check saw \[\d+\]", text)
+    until(kernel_log, rf" at {one}\+")
 
 
 def test_all_cases_are_known(planted) -> None:
@@ -114,7 +114,9 @@ def test_reports_have_files_and_lines(planted, kernel_log, tmp_path) -> None:
     log.write_text(kernel_log.read())
     command = [sys.executable, RACEWATCH, "report", "--json", log]
     command += ["-m", path_of("planted_races+racewatch").parent]
-    (report, *_) = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    # A report before it may have one place.
+    report = next(r for r in found if any("and at flag_" in p["text"] for p in r["places"]))
     places = [place for place in report["places"] if "at flag_" in place["text"]]
     lines = [line for place in places for line in place["lines"]]
     assert len(places) == 2
