@@ -12,15 +12,12 @@ import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from debugfs import UsageError
 from symbols import Modules
 
 # Headers of faulting accesses: the place below is the instruction itself. Elsewhere it is a return
 # address, which may belong to the next line.
 FAULTED = {"kefence": re.compile(r": (?:read|write)(?: at offset|, (?!seen ))")}
-
-
-class UsageError(Exception):
-    """The request cannot be served; the text says what to do."""
 
 
 @dataclass

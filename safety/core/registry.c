@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Modules by name, with the settings of each. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/kernel.h>
+#include <linux/printk.h>
 #include <linux/rculist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -49,6 +52,18 @@ struct entry *registry_named(struct registry *registry, const char *name)
 	strscpy(entry->name, name, sizeof(entry->name));
 	list_add_tail_rcu(&entry->node, &registry->entries);
 	return entry;
+}
+
+int registry_module_coming(struct registry *registry, struct module *module)
+{
+	struct entry *entry;
+
+	mutex_lock(&registry->lock);
+	entry = registry_named(registry, module->name);
+	if (entry)
+		WRITE_ONCE(entry->module, module);
+	mutex_unlock(&registry->lock);
+	return entry ? 0 : -ENOMEM;
 }
 
 void registry_free(struct registry *registry)
@@ -156,6 +171,15 @@ int registry_set(struct registry *registry, char *text)
 		settled = registry->settle();
 	mutex_unlock(&registry->lock);
 	return err ?: settled;
+}
+
+int registry_set_parameter(struct registry *registry, char *text)
+{
+	int err = text ? registry_set(registry, text) : 0;
+
+	if (err)
+		pr_err("settings: not understood, see " KBUILD_MODNAME "(8)\n");
+	return err;
 }
 
 ssize_t registry_write(struct registry *registry, const char __user *text, size_t size)

@@ -81,6 +81,15 @@ int registry_set(struct registry *registry, char *text);
 /* Applies what a process writes; returns its length. */
 ssize_t registry_write(struct registry *registry, const char __user *text, size_t size);
 
+/*
+ * Applies a parameter of the tool's module, unless it is NULL. If it is wrong, the log says so.
+ * Errors as registry_set().
+ */
+int registry_set_parameter(struct registry *registry, char *text);
+
+/* Notes that a module is coming. 0 or -ENOMEM. */
+int registry_module_coming(struct registry *registry, struct module *module);
+
 void registry_show(struct registry *registry, struct seq_file *m);
 
 /* Call it when modules can no longer come or go. */

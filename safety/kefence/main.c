@@ -59,13 +59,9 @@ static int __init kefence_init(void)
 	err = client_init();
 	if (err)
 		goto exit_fault;
-	if (settings) {
-		err = registry_set(&client_registry, settings);
-		if (err) {
-			pr_err("settings: not understood, see kefence(8)\n");
-			goto exit_client;
-		}
-	}
+	err = registry_set_parameter(&client_registry, settings);
+	if (err)
+		goto exit_client;
 	view_init();
 	pr_info("version " KEFENCE_VERSION " loaded, up to %lu MiB for guarded objects\n",
 		budget >> (20 - PAGE_SHIFT));

@@ -74,16 +74,11 @@ struct client *client_of(unsigned long ip)
 
 static int module_coming(struct module *module)
 {
-	struct entry *entry;
+	int err = registry_module_coming(&client_registry, module);
 
-	mutex_lock(&client_registry.lock);
-	entry = registry_named(&client_registry, module->name);
-	if (entry)
-		WRITE_ONCE(entry->module, module);
-	mutex_unlock(&client_registry.lock);
 	/* Forget reports at addresses that now have another meaning. */
 	report_forget();
-	return entry ? 0 : -ENOMEM;
+	return err;
 }
 
 static void module_going(const struct module *module)

@@ -33,13 +33,9 @@ static int __init racewatch_init(void)
 	err = client_init();
 	if (err)
 		goto exit_report;
-	if (settings) {
-		err = registry_set(&client_registry, settings);
-		if (err) {
-			pr_err("settings: not understood, see racewatch(8)\n");
-			goto exit_client;
-		}
-	}
+	err = registry_set_parameter(&client_registry, settings);
+	if (err)
+		goto exit_client;
 	top = debugfs_create_dir("racewatch", NULL);
 	debugfs_create_file("settings", 0600, top, NULL, &settings_fops);
 	debugfs_create_file("status", 0400, top, NULL, &status_fops);
