@@ -207,7 +207,8 @@ def pytest_sessionstart() -> None:
     if IN_GUEST and shutil.which("nft"):
         hold = 'nft -f "$0"; exec sleep infinity'
         command = ["unshare", "--net", "sh", "-c", hold, str(TESTS / "held.nft")]
-        subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        # It outlives the tests: a reader of their output must not wait for it.
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def pytest_unconfigure() -> None:
