@@ -233,7 +233,8 @@ size_t remedies(const struct findings *f, struct remedy *r)
 		need_in_unit(&list, f);
 	else
 		need_on_host(&list, f);
-	if (f->kernel_err == -ENOSYS)
+	/* Where no module can be loaded, Lua for its engine helps no more. */
+	if (f->kernel_err == -ENOSYS && (f->modules || f->device))
 		need_lua(&list);
 	else if (list.n == f->environment_err)
 		need_more(&list, f);

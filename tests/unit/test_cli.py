@@ -583,11 +583,9 @@ def test_without_device(script) -> None:
     steps = [step for step in ("dkms install", "modprobe") if step in missing]
     assert steps == (["dkms install", "modprobe"] if Path("/proc/modules").exists() else [])
     assert [missing.index(step) for step in steps] == sorted(map(missing.index, steps))
-    # Only this build's image is there, which the library looks for nowhere.
-    if not Path("/usr/local/lib/syscript/lua.image").exists():
-        image = ROOT / "build" / "lua-runtime" / "lua.image"
-        done = syscript("doctor", SYSCRIPT_LUA_IMAGE="")
-        assert f"export SYSCRIPT_LUA_IMAGE={image}\n" in done.stdout
+    if not Path("/proc/modules").exists():
+        alone = syscript("doctor", SYSCRIPT_LUA_IMAGE="").stdout.partition("What is missing")[2]
+        assert "\n 1. " in alone and "\n 2. " not in alone
 
 
 @pytest.mark.skipif(DEVICE.exists(), reason="would change who may open the device")
@@ -644,6 +642,18 @@ def test_doctor_has_a_line_for_all_packages() -> None:
     found = doctor_where_modules_load()
     (install,) = [m["command"] for m in found["missing"] if "are not installed" in m["what"]]
     assert "install dkms " in install and install.endswith(f"-{platform.release()}")
+
+
+@pytest.mark.skipif(
+    DEVICE.exists() or Path("/usr/local/lib/syscript/lua.image").exists(),
+    reason="for machines where nothing is installed",
+)
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts what doctor looks at")
+def test_doctor_names_the_lua_of_its_build() -> None:
+    """The library looks for it nowhere."""
+    found = doctor_where_modules_load("export SYSCRIPT_LUA_IMAGE=")
+    image = ROOT / "build" / "lua-runtime" / "lua.image"
+    assert f"export SYSCRIPT_LUA_IMAGE={image}" in [m["command"] for m in found["missing"]]
 
 
 @pytest.mark.skipif(DEVICE.exists(), reason="for machines without the device")
