@@ -8,7 +8,8 @@
 # Behaviour: without --raw it prints them from the last to the first, with -i as well; the
 #            record that says which call it was comes last.
 # Seen:      PROCTITLE PATH CWD SYSCALL; with --raw SYSCALL CWD PATH PROCTITLE
-# Here:      `consolidate` collects an event's records by number before it looks at them.
+# Here:      `consolidate` collects an event's records by number before it looks at them
+#            (consolidate/trace/audit.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,8 @@
 # Behaviour: each function that is not marked nounwind gets an entry in .eh_frame, which is
 #            loaded like data.
 # Seen:      48 bytes for one function; none with nounwind
-# Here:      cosy-cc leaves the section out of images: for Lua's runtime 19 KiB in each arena.
+# Here:      cosy-cc leaves the section out of images: for Lua's runtime 19 KiB in each arena
+#            (cosy/plugin/image.cpp).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,8 +8,9 @@
 # Behaviour: it has those of div, cpuid and `rep movsb`, and none for cmpxchg and syscall.
 #            For cmpxchg16b it has them.
 # Seen:      cmpxchg reads rax, rdi, rcx, and writes nothing; syscall writes nothing
-# Here:      `make prove` takes what an instruction writes from capstone as a lower bound only,
-#            and what it does from a model that is compared with a processor and an emulator.
+# Here:      `make prove` takes what an instruction writes from capstone as a lower bound only, and
+#            what it does from a model that is compared with a processor and an emulator
+#            (tests/confined/model.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

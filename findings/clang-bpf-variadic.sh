@@ -8,8 +8,8 @@
 #            warning, with the arguments in r1 to r5 like any others; what is called finds
 #            no list of arguments.
 # Seen:      definition: error; call: status 0, no output
-# Here:      cosy's plugin looks at every call: it refuses variadic functions, and passes
-#            open() the mode that a call left out.
+# Here:      cosy's plugin looks at every call: it refuses variadic functions, and passes open()
+#            the mode that a call left out (cosy/plugin/subset.cpp).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

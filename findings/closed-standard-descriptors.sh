@@ -7,7 +7,8 @@
 # Behaviour: so it is in C and Python.  Rust opens /dev/null for what is closed before
 #            main() runs.  Debian 12's Go does not; newer ones do (seen with Go 1.26).
 # Seen:      the first file is 3 in Rust, 0 in the three others
-# Here:      a library in a C or Python program must move its descriptors to 3 or more.
+# Here:      a library in a C or Python program must move its descriptors to 3 or more
+#            (core/user/sys.h).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

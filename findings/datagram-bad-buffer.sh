@@ -6,7 +6,8 @@
 # Guess:     a call that fails with EFAULT has done nothing: the message is still there.
 # Behaviour: so it is for streams.  Datagrams and packets, by UDP or UNIX sockets, are lost.
 # Seen:      UDP, UNIX datagrams and packets: gone; TCP, UNIX streams and pipes: still there
-# Here:      the same in scripts: a batch of messages with one wrong buffer loses that message.
+# Here:      the same in scripts: a batch of messages with one wrong buffer loses that message
+#            (tests/unit/test_lib_messages.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,8 @@
 # Behaviour: to be frozen is to be interrupted: calls that are never restarted after a signal,
 #            as epoll_wait(), semtimedop() and sigtimedwait(), fail with EINTR.
 # Seen:      epoll_wait, semtimedop, sigtimedwait: EINTR; read, poll, nanosleep go on
-# Here:      any waiting call of a script ends so: a row of docs/surprises.md.
+# Here:      any waiting call of a script ends so: a row of docs/surprises.md
+#            (tests/vm/test_signals.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

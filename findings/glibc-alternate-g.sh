@@ -8,7 +8,7 @@
 #            it to the form with an exponent, the zeros are missing; the point stays.
 # Seen:      1.e+06 for 999999.5, 1.00000e+06 for 1000000
 # Here:      scripts print 1.00000e+06 on both engines, by code that is not glibc's; where a test
-#            compares with glibc, such a number is no fault of theirs.
+#            compares with glibc, such a number is no fault of theirs (tests/lua/format_float.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

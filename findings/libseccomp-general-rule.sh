@@ -9,8 +9,8 @@
 #            two rules with the same argument are an error.  Comparisons are unsigned.
 # Seen:      close(555) with errno 1 for 555 and 2 for all: 2, in either order; errno 1 and then
 #            2 for all: 1; -5 is not below 10; statuses 0, 0; the same argument twice: EEXIST
-# Here:      the tests' filters of systemd's and Podman's profiles are compiled by libseccomp:
-#            what a script gets is what the filter says, not the profile.
+# Here:      the tests' filters of systemd's and Podman's profiles are compiled by libseccomp: what
+#            a script gets is what the filter says, not the profile (tests/vm/test_filters.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -9,7 +9,8 @@
 #            passes the sign, like syscall() with a long.  Neither finds both: only a comparison
 #            under a mask of 32 bits does.
 # Seen:      errno of open, openat, syscall, syscall with a long: 0 0 0 25; 25 25 25 0; 25 25 25 25
-# Here:      scripts pass integers with their sign (core/syscalls.def), as syscall() with a long.
+# Here:      scripts pass integers with their sign (core/syscalls.def), as syscall() with a long
+#            (tests/vm/test_filters.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

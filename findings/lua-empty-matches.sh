@@ -7,7 +7,8 @@
 # Behaviour: the end of a match is tried again, and matches once more, empty.  Lua 5.3.6 and 5.4
 #            do not do that.
 # Seen:      xx, 2
-# Here:      the same on both engines; patterns that may be empty want + in place of *.
+# Here:      the same on both engines; patterns that may be empty want + in place of *
+#            (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

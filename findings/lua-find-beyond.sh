@@ -6,8 +6,8 @@
 # Guess:     nil, as in Lua 5.2 and later.
 # Behaviour: it begins at the end: an empty match is found there, over and over.
 # Seen:      ("hello"):find("", 10) is 6, 5
-# Here:      the same on both engines: a loop that goes on behind each match needs a test for
-#            the end of its own.
+# Here:      the same on both engines: a loop that goes on behind each match needs a test for the
+#            end of its own (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

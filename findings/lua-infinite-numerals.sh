@@ -6,8 +6,8 @@
 # Guess:     tonumber() reads numerals of the language: "inf" and "nan" are nil.
 # Behaviour: both are numbers in both: C's strtod() has them, and LuaJIT's scanner, too.
 # Seen:      inf inf true, in both
-# Here:      the same on both engines; a script that reads numbers of a peer's should check them
-#            by a pattern.
+# Here:      the same on both engines; a script that reads numbers of a peer's should check them by
+#            a pattern (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

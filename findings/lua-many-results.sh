@@ -8,7 +8,8 @@
 #            Beyond, it is an error.
 # Seen:      7,000 of both; of 8,000 "too many results to unpack"; of a million bytes "string
 #            slice too long"
-# Here:      the same on both engines: work on parts of long strings, or util.peek().
+# Here:      the same on both engines: work on parts of long strings, or util.peek()
+#            (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

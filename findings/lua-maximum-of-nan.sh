@@ -7,7 +7,7 @@
 # Behaviour: it depends on the order, and PUC 5.1 and LuaJIT have opposite ones: the first
 #            argument counts in PUC 5.1, the last in LuaJIT.
 # Seen:      max(nan, 1), max(1, nan): nan, 1 in PUC 5.1; 1, nan in LuaJIT
-# Here:      LuaJIT's results on both engines.
+# Here:      LuaJIT's results on both engines (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

@@ -7,7 +7,7 @@
 # Behaviour: a % b is a - floor(a / b) * b, so 0 * infinity makes it no number; it prints as
 #            -nan in PUC 5.1 (its sign bit is set) and as nan in LuaJIT.
 # Seen:      -nan, nan; math.fmod(1, math.huge) is 1
-# Here:      nan on both engines.
+# Here:      nan on both engines (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

@@ -6,7 +6,7 @@
 # Guess:     tonumber("-ff", 16) is -255 in both.
 # Behaviour: PUC 5.1 reads by strtoul(), which wraps: 18446744073709551361.  LuaJIT: -255.
 # Seen:      1.844674407371e+19, -255
-# Here:      Lua on the confined engine, a PUC 5.1, gives LuaJIT's.
+# Here:      Lua on the confined engine, a PUC 5.1, gives LuaJIT's (lib/lua-runtime/number.h).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

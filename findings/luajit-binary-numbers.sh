@@ -6,7 +6,7 @@
 # Guess:     tonumber("0b101") is nil in every Lua: no manual has binary literals.
 # Behaviour: LuaJIT returns 5; and a program may have 0b101 as a literal.
 # Seen:      nil, 5
-# Here:      the confined engine's tonumber() does as LuaJIT's.
+# Here:      the confined engine's tonumber() does as LuaJIT's (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

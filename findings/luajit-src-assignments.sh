@@ -8,7 +8,8 @@
 # Behaviour: the crate's version has operators on bits and compound assignments: `x ~= 2` as a
 #            statement is an assignment with exclusive or.  There is no `//`.
 # Seen:      7 becomes 5; 5 ~ 3 is 6; Debian's: '=' expected near '~='
-# Here:      the confined engine refuses that statement; the manual has the difference.
+# Here:      the confined engine refuses that statement; the manual has the difference
+#            (tests/unit/test_lua_runtime.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

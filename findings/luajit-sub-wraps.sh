@@ -7,7 +7,7 @@
 # Behaviour: empty in PUC 5.1; LuaJIT takes the position as 32 bits with a sign, -2^31, and
 #            returns the whole string.
 # Seen:      [] and [abc]
-# Here:      the confined engine does as LuaJIT does.
+# Here:      the confined engine does as LuaJIT does (tests/lua/surprises.lua).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lua.sh"

@@ -7,8 +7,8 @@
 # Behaviour: 1,024 bytes; written by writev(), of what is in the buffer and what comes; read by
 #            readv() where more than the buffer is wanted.
 # Seen:      3,890 bytes: 4 calls of writev, and 1 of write; 64 KiB by fgets(): 65 of read, 17
-# Here:      consolidate counts readv and writev of streams among reads and writes; programs
-#            under musl make four times as many.
+# Here:      consolidate counts readv and writev of streams among reads and writes; programs under
+#            musl make four times as many (consolidate/calltable.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -9,7 +9,8 @@
 #            is as guessed: it waits, or is refused.  At input the datagram is sent.
 # Seen:      UDP: EPERM of output's drop and reject, and of postrouting's drop; 5 of input's drop;
 #            TCP: timed out, ECONNREFUSED
-# Here:      the same for programs of ours that netfilter calls: a row of docs/surprises.md.
+# Here:      the same for programs of ours that netfilter calls: a row of docs/surprises.md
+#            (tests/vm/test_programs.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,8 @@
 #            segments come as one frame, and checksums cover the pseudo header only.
 # Seen:      30,000 bytes in segments of 1,000, MTU 1,500: one frame of 30,042 bytes, whose
 #            UDP checksum is wrong
-# Here:      net.frames() cuts such frames, within SO_RCVBUF, and completes checksums.
+# Here:      net.frames() cuts such frames, within SO_RCVBUF, and completes checksums
+#            (tests/vm/test_frames_segments.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -9,7 +9,8 @@
 #            does not know is ENOSYS, by Docker's EPERM.
 # Seen:      mount, umount2, unshare, pivot_root, fsopen, reboot: allowed without a condition
 #            by Podman's, with a capability or not at all by Docker's
-# Here:      scripts in a rootless container may make these calls, as its programs may.
+# Here:      scripts in a rootless container may make these calls, as its programs may
+#            (tests/vm/test_filters.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -6,7 +6,7 @@
 # Guess:     an address that is taken is EEXIST, as in the kernel.
 # Behaviour: the flag is taken for a wish: the mapping is made at another address.
 # Seen:      EEXIST outside, "elsewhere" inside
-# Here:      the library compares the address with the one that it asked for.
+# Here:      the library compares the address with the one that it asked for (core/user/arena.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,8 @@
 #            and its stack; the state and all else are 0.  /proc/self/status is the emulator's.
 # Seen:      field 3 is 0 for R, no minor faults, no time, no size; status has the name
 #            qemu-x86_64
-# Here:      the library and its tests for arm64 in qemu-user measure no time by this file.
+# Here:      the library and its tests for arm64 in qemu-user measure no time by this file
+#            (tests/arm64/test_arm64.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

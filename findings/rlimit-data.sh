@@ -8,7 +8,8 @@
 #            and when mprotect() makes it so, too.  Reserved addresses and shared memory do not
 #            count.
 # Seen:      under 4 MiB: 64 MiB reserved, ENOMEM when 16 of them become writable, 16 shared
-# Here:      arenas are reserved, and become writable later: that is where ENOMEM is found.
+# Here:      arenas are reserved, and become writable later: that is where ENOMEM is found
+#            (core/user/arena.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

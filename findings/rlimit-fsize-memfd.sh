@@ -6,7 +6,8 @@
 # Guess:     `ulimit -f` bounds files on disk; a memfd is memory, bounded by other limits.
 # Behaviour: ftruncate() of a memfd beyond the limit raises SIGXFSZ, which kills.
 # Seen:      sig 25
-# Here:      the library keeps code and buffers in such files, so a small limit matters to it.
+# Here:      the library keeps code and buffers in such files, so a small limit matters to it
+#            (engine/confined/user/memory.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -7,7 +7,8 @@
 # Behaviour: more than 4095 becomes 4095; with 0 the call is not made and returns 0, so
 #            getpid() is 0.
 # Seen:      getppid() -1, errno 4095; getpid() 0
-# Here:      the module asks the kernel's own filter code, so scripts get the same.
+# Here:      the module asks the kernel's own filter code, so scripts get the same
+#            (tests/vm/test_seccomp.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,8 @@
 # Behaviour: bit vectors are total, and otherwise than BPF: x / 0 is all ones (BPF: 0), a
 #            shift by the width or more is 0 (BPF and x86 take the amount modulo the width).
 # Seen:      5 / 0 = 4294967295, 5 % 0 = 5, 5 << 33 = 0 in 32 bits; BPF: 0, 5, 10
-# Here:      a model of BPF or x86 masks amounts, and asks for the divisor, by itself.
+# Here:      a model of BPF or x86 masks amounts, and asks for the divisor, by itself
+#            (tests/confined/model.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,7 @@
 #            the call that makes the second process has no "[pid N]", although it stands after
 #            "Process N attached".
 # Seen:      "strace: Process N attached", then "vfork() = N" without a number before it
-# Here:      consolidate gives such lines to the first process.
+# Here:      consolidate gives such lines to the first process (consolidate/trace/reader.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -6,7 +6,7 @@
 # Guess:     as /proc/PID/fd has it, within the brackets: 3</tmp/file (deleted)>.
 # Behaviour: after the brackets, without a space.
 # Seen:      write(3</tmp/file>(deleted), "x", 1) = 1
-# Here:      consolidate's reader of traces knows both forms.
+# Here:      consolidate's reader of traces knows both forms (consolidate/trace/values.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,8 @@
 #            processors do: 6 bytes.  objdump reads one of 16 bits, as AMD's do: 4 bytes.
 #            unicorn, of capstone's family, cuts the target to 16 bits.
 # Seen:      capstone 6, objdump 4, unicorn at 0x4 after a jump by 0 at 0x10000
-# Here:      the verifier of machine code refuses the prefix before every branch.
+# Here:      the verifier of machine code refuses the prefix before every branch
+#            (engine/confined/arch/x86/verify_x86.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
