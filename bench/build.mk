@@ -240,7 +240,7 @@ $(BENCH_APPS:=-icount): bench-%-icount: % module
 	bench/programs.py $* -k $(KREL) --icount -o $(BUILD)/bench/$*-icount.json
 
 # Debian's programs, plain and patched: apps/.
-PROGRAMS_NEED := walks nsd module lua-runtime $(BUILD)/libsyscript.so $(BUILD)/bench/stat_files $(BUILD)/bench/nsd
+PROGRAMS_NEED := walks nsd module $(BUILD)/libsyscript.so $(BUILD)/bench/stat_files $(BUILD)/bench/nsd
 .PHONY: bench-programs bench-programs-icount
 bench-programs: $(PROGRAMS_NEED)
 	bench/walks.py -k $(KREL) -o $(BUILD)/bench/programs.json $(BENCH_ARGS)

@@ -33,8 +33,6 @@ import results
 WALKS = results.ROOT / "build" / "walks"
 LOOKS = results.ROOT / "build" / "bench" / "stat_files"
 WAYS = ("plain", "ahead")
-# Patched, too, with its scripts on that engine in place of LuaJIT.
-CONFINED = "confined"
 LOOK_WAYS = ("plain", "threads", "uring", "script")
 
 
@@ -121,8 +119,7 @@ def cpu_time() -> float:
 
 
 def run(way: str, case: Case) -> dict[str, float]:
-    program = WALKS / ("plain" if way == "plain" else "ahead") / case.command[0]
-    return run_program(program, case, engine=CONFINED if way == CONFINED else None)
+    return run_program(WALKS / way / case.command[0], case)
 
 
 def account(user: str | None) -> dict[str, Any]:
@@ -147,13 +144,10 @@ def library() -> tempfile.TemporaryDirectory[str]:
     return place
 
 
-def run_program(
-    program: Path, case: Case, user: str | None = None, engine: str | None = None
-) -> dict[str, float]:
+def run_program(program: Path, case: Case, user: str | None = None) -> dict[str, float]:
     """The cost of a process and its children, in us or in thousands of instructions."""
     environment = {"LD_LIBRARY_PATH": library().name, "LC_ALL": "C"}
     environment |= {name: os.environ[name] for name in PASSED if name in os.environ}
-    environment |= {"SYSCRIPT_ENGINE": engine} if engine else {}
     shutil.rmtree(case.made, ignore_errors=True)
     begin, began = cpu_time(), time.monotonic()
     done = subprocess.run(
@@ -206,7 +200,7 @@ def here(rounds: int) -> dict[str, Any]:
         make_trees()
         for name, case in CASES.items():
             times = rounds if case.part else SHORT_TIMES * rounds
-            rows = [{way: run(way, case) for way in (*WAYS, CONFINED)} for _ in range(times + 1)]
+            rows = [{way: run(way, case) for way in WAYS} for _ in range(times + 1)]
             found[name] = rows[1:]
         for part in PARTS:
             rows = [{way: look(way, part) for way in LOOK_WAYS} for _ in range(rounds + 1)]
@@ -239,7 +233,6 @@ def summed_up(rows: list[dict[str, Any]], case: Case, parts: dict[str, Any]) -> 
     """
     found = medians(rows)
     found["ratio"] = results.summary([row["ahead"]["cpu"] / row["plain"]["cpu"] for row in rows])
-    found[CONFINED]["ratio"] = median(row[CONFINED]["cpu"] / row["plain"]["cpu"] for row in rows)
     found["elapsed_ratio"] = median(
         row["ahead"]["elapsed"] / row["plain"]["elapsed"] for row in rows
     )
@@ -297,14 +290,16 @@ def show(result: dict[str, Any], rounds: int) -> None:
         found = result["cases"][name]
         rows.append(
             [name, *(f"{found[way]['median']:,.0f}" for way in WAYS)]
-            + [f"{found['ratio']['median']:.3f}", f"{found[CONFINED]['ratio']:.3f}"]
+            + [f"{found['ratio']['median']:.3f}"]
             + [f"{found['elapsed_ratio']:.3f}" if timed else ""]
             + [f"{found[key]:.2f}" if key in found else "" for key in ("part", "of_part")]
             + [shown_rival(found.get(way), timed) for way in RIVALS]
             + [" ".join(case.command)]
         )
-    header = [unit, *WAYS, "ratio", CONFINED, "elapsed", "part", "of that"]
-    results.show([*header, "2 threads", "io_uring", "command"], rows)
+    results.show(
+        [unit, *WAYS, "ratio", "elapsed", "part", "of that", "2 threads", "io_uring", "command"],
+        rows,
+    )
     show_parts(result["parts"], unit, timed)
     queries.show(result["cases"]["nsd"], timed)
 
