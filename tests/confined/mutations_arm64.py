@@ -133,6 +133,7 @@ WRONG = [
     ("and_run(g, dst, left, low, 32", "and_run(g, dst, left, 0, 32"),
     ("sign ? 2 : 1, regs[insn->dst]", "1, regs[insn->dst]"),
     ("\t\tdisp &= 0xfff;", "\t\tdisp &= 0x7ff;"),
+    ("insn->imm < 0 ? ADDS : SUBS", "SUBS"),
     ("fill ? (u16)~piece : piece", "piece"),
     ("(width - n) % width << 10", "n << 10"),
     (

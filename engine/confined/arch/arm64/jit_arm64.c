@@ -414,19 +414,22 @@ static void gen_shift(struct gen *g, bool wide, u8 dst, u8 left, const struct im
 	bitfield(g, wide, op == INSN_RSH ? 0x53 : 0x13, dst, left, n, width - 1);
 }
 
-/* The second operand; a constant is loaded into x9. */
-static u8 second(struct gen *g, bool wide, const struct image_insn *insn)
+/*
+ * The second operand; a constant is loaded into x9, sign-extended: operations of 32 bits read the
+ * lower half, and negative constants are often one instruction only as 64 bits.
+ */
+static u8 second(struct gen *g, const struct image_insn *insn)
 {
 	if (insn->code & INSN_X)
 		return operand(g, insn->src, X17);
-	load_imm(g, wide, SPARE, insn->imm);
+	load_imm(g, true, SPARE, insn->imm);
 	return SPARE;
 }
 
 /* A64 divides as BPF does: by 0 gives 0, and MIN / -1 is MIN. */
 static void gen_division(struct gen *g, bool wide, u8 dst, const struct image_insn *insn)
 {
-	u8 by = second(g, wide, insn), to = dst;
+	u8 by = second(g, insn), to = dst;
 
 	if (INSN_OP(insn->code) == INSN_MOD)
 		to = scratch(g, by);
@@ -486,7 +489,7 @@ void jit_emit_binary(struct gen *g, const struct image_insn *insn, u8 left_reg)
 
 	switch (op) {
 	case INSN_MUL:
-		emit32(g, (wide ? SF : 0) | MADD | second(g, wide, insn) << 16 | XZR << 10 |
+		emit32(g, (wide ? SF : 0) | MADD | second(g, insn) << 16 | XZR << 10 |
 			  left << 5 | dst);
 		break;
 	case INSN_LSH: case INSN_RSH: case INSN_ARSH:
@@ -498,7 +501,7 @@ void jit_emit_binary(struct gen *g, const struct image_insn *insn, u8 left_reg)
 					    op == INSN_ADD ? insn->imm : -(s64)insn->imm);
 		if (op == INSN_AND && gen_and(g, wide, dst, left, insn))
 			return;
-		op3(g, wide, ops[op >> 4], dst, left, second(g, wide, insn));
+		op3(g, wide, ops[op >> 4], dst, left, second(g, insn));
 	}
 }
 
@@ -650,10 +653,11 @@ void jit_emit_branch(struct gen *g, const struct image_insn *insn, u32 target)
 	bool wide = INSN_CLASS(insn->code) == INSN_JMP;
 	u8 op = INSN_OP(insn->code), dst = operand(g, insn->dst, X16);
 
-	if (!(insn->code & INSN_X) && op != INSN_JSET && insn->imm >= 0 && insn->imm < 0x1000)
-		op_imm12(g, wide, SUBS, XZR, dst, insn->imm);
+	if (!(insn->code & INSN_X) && op != INSN_JSET && insn->imm > -0x1000 && insn->imm < 0x1000)
+		op_imm12(g, wide, insn->imm < 0 ? ADDS : SUBS, XZR, dst,
+			 insn->imm < 0 ? -insn->imm : insn->imm);
 	else
-		op3(g, wide, op == INSN_JSET ? ANDS : SUBS, XZR, dst, second(g, wide, insn));
+		op3(g, wide, op == INSN_JSET ? ANDS : SUBS, XZR, dst, second(g, insn));
 	branch_insn(g, conditions[op >> 4], target);
 }
 
