@@ -129,6 +129,10 @@ GOOD = [
     PLACE + "sub x9, x9, #8, lsl #12; add x9, x9, #0x7f8; ldrsh x1, [x9, #2]",
     "ldr x1, [x24, #8]; stur x1, [x24, #-8]",
     "add x9, x24, #15, lsl #12; ldr x1, [x9, #8]",
+    "ldr x1, [x27, #8]; stur wzr, [x27, #-8]; ldrsb x2, [x27]",
+    "sub x9, x27, #8, lsl #12; add x9, x9, #8; ldr x1, [x9]",
+    "add x27, x24, w23, uxtw; ldr x1, [x27, #16]",
+    "sub w23, w23, #8; and w23, w23, #0xffff; add x27, x24, w23, uxtw",
     "sub x9, x24, #8, lsl #12; ldr x1, [x9]",
     "and w16, w0, #0xfff8; add x9, x24, w16, uxtw; ldaddal x1, x2, [x9]",
     "and w16, w0, #0xfff8; and w16, w16, #0xffff; add x9, x24, w16, uxtw; swpal x1, x2, [x9]",
@@ -230,6 +234,31 @@ WRONG = {
     PLACE + "ldxr x0, [x9]": NONE,
     PLACE + "ldr q0, [x9]": NONE,
     PLACE + "prfm pldl1keep, [x9]": NONE,
+    # The frame's address in x27
+    "sub w23, w23, #8; add x27, x24, w23, uxtw": UNMASKED,
+    "sub w23, w23, #8; ldr x1, [x27]": UNMASKED,
+    MASKED + "add x27, x24, w16, uxtw": NONE,
+    "add x27, x24, x23": READS,
+    "add x27, x24, w23, sxtw": NONE,
+    "add x27, x24, w23, uxtw #3": NONE,
+    "add x27, x25, w23, uxtw": NONE,
+    "add w27, w24, w23, uxtw": NONE,
+    "add x27, x27, #8": READS,
+    "add x27, x24, #8": READS,
+    "mov x27, xzr": WRITES,
+    "ldr x27, [x27]": WRITES,
+    "str x27, [x27]": READS,
+    "mov x0, x27; ldr x1, [x27]": READS,
+    MASKED + "ldr x1, [x27, w16, uxtw]": NONE,
+    "ldr x1, [x27, #8]!": NONE,
+    "ldr x1, [x27], #8": NONE,
+    "ldp x0, x1, [x27]": NONE,
+    "ldr q0, [x27]": NONE,
+    "prfm pldl1keep, [x27]": NONE,
+    "ldaddal x1, x2, [x27]": NONE,
+    "sub x9, x27, #9, lsl #12; ldur x1, [x9, #-1]": GUARD,
+    "add x9, x27, #8, lsl #12; ldr x1, [x9, #4096]": GUARD,
+    "add x9, x27, #4; ldaddal x1, x2, [x9]": LINE,
     PLACE + ":; ldr x1, [x9]": "label is not at an instruction boundary",
     "ldr x1, [x9]": NONE,
     # The address in x9
@@ -452,7 +481,8 @@ READ_ALL = {"cmp", "cmn", "tst"}
 CONDITIONS = ("eq", "ne", "cs", "cc", "hi", "ls", "ge", "lt", "gt", "le")
 BRANCHES = {"b", "bl", *(f"b.{c}" for c in CONDITIONS)}
 REGISTER = re.compile(r"\b[wx](\d+)\b|\b(?:wzr|xzr|sp|wsp)\b")
-MEMORY = re.compile(r"\[x24(?:, (?:#(-?\d+)|w(\d+), uxtw))?\]")
+MEMORY = re.compile(r"\[x2(?:(?P<frame>7)(?=, #|\])|4)(?:, (?:#(-?\d+)|w(\d+), uxtw))?\]")
+FRAME_PLACE = "x27, x24, w23, uxtw"
 
 
 class Insn(ctypes.Structure):
@@ -479,8 +509,8 @@ def registers(text: str) -> int:
 def check_access(insn: Insn, operands: str) -> None:
     memory = MEMORY.search(operands)
     assert memory and insn.arena and not insn.align, "another address"
-    assert insn.disp == int(memory[1] or 0)
-    assert insn.index == (int(memory[2]) if memory[2] else 0xFF)
+    index = 23 if memory["frame"] else int(memory[3] or 0xFF)
+    assert (insn.disp, insn.index) == (int(memory[2] or 0), index)
 
 
 def check_words(insn: Insn, name: str, operands: str) -> None:
@@ -498,6 +528,9 @@ def check_words(insn: Insn, name: str, operands: str) -> None:
         reads, writes = registers(first), 0
     elif name in READ_ALL:
         reads, writes = registers(operands), 0
+    elif operands == FRAME_PLACE:
+        assert (name, insn.arena, insn.disp, insn.index) == ("add", True, 0, 23)
+        reads = writes = 0
     else:
         assert name in WRITE_FIRST, "not to be accepted"
         assert "sp" not in operands

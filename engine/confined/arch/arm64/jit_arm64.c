@@ -11,6 +11,7 @@
 #define BASE	X24
 #define MACHINE	X25
 #define FUEL	X26
+#define FRAME_PLACE	X27
 #define NATIVE	X28
 #define LINK	X30
 /* Within one instruction: constants, and quotients. */
@@ -277,10 +278,10 @@ static u8 log_of(u8 code)
 	return 3;
 }
 
-/* x9 = x24 + w@index */
-static void emit_place(struct gen *g, u8 index)
+/* @to = x24 + w@index */
+static void emit_place(struct gen *g, u8 to, u8 index)
 {
-	emit32(g, 0x8b204000 | index << 16 | BASE << 5 | SPARE);
+	emit32(g, 0x8b204000 | index << 16 | BASE << 5 | to);
 }
 
 /* Can an instruction that accesses 1 << @log bytes add @disp to its base? */
@@ -293,7 +294,7 @@ static bool is_near(u8 log, s32 disp)
 /*
  * Proof for all accesses: x24 is the arena's address, w@index less than its size, and the
  * distance reaches at most into the guards. x9 holds their sum, a secret, within this sequence,
- * so @reg of a store is another register.
+ * so @reg of a store is another register. x27 is the sum already where the index is the frame.
  */
 static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct place p)
 {
@@ -302,8 +303,10 @@ static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct place p)
 
 	if (p.index != XZR && !disp)
 		return mem_index(g, log, opc, reg, BASE, p.index);
-	if (p.index != XZR) {
-		emit_place(g, p.index);
+	if (p.index == FRAME) {
+		base = FRAME_PLACE;
+	} else if (p.index != XZR) {
+		emit_place(g, SPARE, p.index);
 		base = SPARE;
 	}
 	if (!is_near(log, disp) && high) {
@@ -381,7 +384,7 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 		g->masked[1] = NONE;
 		src = X17;
 	}
-	emit_place(g, p.index);
+	emit_place(g, SPARE, p.index);
 	if (p.disp)
 		add_near(g, true, SPARE, SPARE, p.disp);
 	switch (insn->imm) {
@@ -603,6 +606,13 @@ void jit_emit_link(struct gen *g)
 	push(g, LINK);
 }
 
+/* Also where mispredicted, the frame is in the arena. */
+static void place_frame(struct gen *g)
+{
+	and_ones(g, FRAME, FRAME, arena_shift(g));
+	emit_place(g, FRAME_PLACE, FRAME);
+}
+
 /* A frame that does not fit is masked as well, in case the processor speculates past the check. */
 void jit_emit_prologue(struct gen *g)
 {
@@ -618,7 +628,7 @@ void jit_emit_prologue(struct gen *g)
 		load_machine(g, X16, MACHINE_AT_STACK);
 		op3(g, false, SUBS, XZR, FRAME, X16);
 		fault_unless(g, GE);
-		and_ones(g, FRAME, FRAME, arena_shift(g));
+		place_frame(g);
 	}
 	for (i = 0; i < 4; i++)
 		if (saves(g) & 1 << i)
@@ -634,7 +644,7 @@ void jit_emit_epilogue(struct gen *g)
 			pop(g, regs[6 + i]);
 	if (frame_size(g)) {
 		move_frame(g, frame_size(g));
-		and_ones(g, FRAME, FRAME, arena_shift(g));
+		place_frame(g);
 	}
 	pop(g, LINK);
 	emit32(g, RET);

@@ -9,6 +9,7 @@
  *   x24               the arena's address; constant between calls of stubs
  *   x25               struct machine
  *   x26               machine.fuel, which stubs store before they call C, and load afterwards
+ *   x27               the frame's address, or that of an earlier frame: always in the arena
  *   x28               the stack of return addresses and saved registers, downwards
  *   x30               the return address, until a function pushes it
  *   x9 x16 x17        masked addresses, and constants; scratch within one instruction. x9 also
@@ -30,6 +31,7 @@ enum {
  * and, confined_fault_access, an address.
  */
 #define V_FRAME		X23
+#define V_FRAME_PLACE	X27
 #define V_MACHINE	X25
 #define V_PC		X17
 #define V_ADDRESS	X16

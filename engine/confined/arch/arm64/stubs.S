@@ -45,6 +45,7 @@
 .macro ENTER
 	ldr x24, [x25, #MACHINE_AT_BASE]
 	ldr w23, [x25, #MACHINE_AT_FRAME]
+	add x27, x24, w23, uxtw
 	ldr x16, [x25, #MACHINE_AT_ENTRY]
 	mov x6, xzr
 	mov x19, xzr
@@ -187,6 +188,7 @@ STUB confined_throw
 	ldr x20, [x28], #8
 	ldr x19, [x28], #8
 	ldr x23, [x28], #8
+	add x27, x24, w23, uxtw
 	ldr x30, [x28], #8
 	ret
 1:	str x0, [x25, #MACHINE_AT_VALUE]
@@ -225,6 +227,13 @@ STUB_END confined_throw
 	cmp w16, #MACHINE_DONE	/* overwrites C's flags, which branches can read */
 .endm
 
+/* After C that may have moved the arena. x27 stays in it, whatever w23 is. */
+.macro FOLLOW_ARENA
+	sub x27, x27, x24
+	ldr x24, [x25, #MACHINE_AT_BASE]
+	add x27, x27, x24
+.endm
+
 /*
  * Fuel has run out. w17: the instruction's number.  Preserves all registers except scratch ones.
  * If nothing needs attention, no C code is called.
@@ -254,7 +263,7 @@ STUB_END confined_poll
 
 /*
  * No room for the frame at w23, or for a return address. w17: the instruction's number. Preserves
- * all registers except scratch ones, and x24: the arena may have a new address. Returns only if
+ * all registers except scratch ones, x24 and x27: the arena may have a new address. Returns only if
  * there is room for return addresses, even if the frame still does not fit.
  */
 STUB confined_fault_stack
@@ -264,7 +273,7 @@ STUB confined_fault_stack
 	mov w9, #MACHINE_STACK
 	b .Lfault
 1:	TO_C_KEEPING machine_stack, w23
-	ldr x24, [x25, #MACHINE_AT_BASE]
+	FOLLOW_ARENA
 	b.ne .Lleave
 	ret
 STUB_END confined_fault_stack
@@ -280,7 +289,9 @@ STUB confined_barrier
 	ret
 STUB_END confined_barrier
 
-/* w16: insn.imm; w17: the instruction's number. Returns only r0; x24 may change as above. */
+/*
+ * w16: insn.imm; w17: the instruction's number. Returns only r0; x24 and x27 may change as above.
+ */
 STUB confined_thunk
 	LEAVE_CODE
 	BARRIER
@@ -291,7 +302,7 @@ STUB confined_thunk
 	mov x6, x0
 	ldr x30, [sp, #48]
 	add sp, sp, #64
-	ldr x24, [x25, #MACHINE_AT_BASE]
+	FOLLOW_ARENA
 	ldr x26, [x25, #MACHINE_AT_FUEL]
 	ldr w16, [x25, #MACHINE_AT_END]
 	cbnz w16, .Lleave

@@ -3,9 +3,11 @@
  * Implements verify_insn.h for A64: the instructions and sequences of instructions that generated
  * code may have. Everything else is refused, even if it is valid for processors.
  *
- * The arena is accessed in two forms. [x24, wN, uxtw] is one instruction. For other distances a
+ * The arena is accessed in three forms. [x24, wN, uxtw] is one instruction. For other distances a
  * sequence computes the address into x9, and accesses memory there; it is checked as one
- * instruction, so no branch leads into it, and x9 may not be read afterwards.
+ * instruction, so no branch leads into it, and x9 may not be read afterwards. x27 is an address in
+ * the arena at all times: it is written only as x24 + w23, with w23 masked, and moved by stubs with
+ * the arena. It is checked as the frame is, but need not be that of the present frame.
  */
 #include "../../machine.h"
 #include "../../verify_insn.h"
@@ -261,7 +263,7 @@ static bool take_distance(u32 w, u32 from, struct verify_insn *in)
 }
 
 /*
- * The address in x9, from x24 or from x24 and an index; perhaps plus constants; then an access
+ * The address in x9, from x27, x24, or x24 and an index; perhaps plus constants; then an access
  * there, which must not read x9 as a value.
  */
 static bool decode_place(const u8 *code, u32 n, struct verify_insn *in)
@@ -270,6 +272,8 @@ static bool decode_place(const u8 *code, u32 n, struct verify_insn *in)
 
 	if ((w & 0xffe0ffff) == (0x8b204000 | BASE << 5 | PLACE))
 		in->index = rm(w);
+	else if (take_distance(w, V_FRAME_PLACE, in))
+		in->index = V_FRAME;
 	else if (!take_distance(w, BASE, in))
 		return false;
 	for (i = 1; i < n && i < 3 && take_distance(word_at(code, i), PLACE, in); i++)
@@ -286,12 +290,19 @@ static bool decode_place(const u8 *code, u32 n, struct verify_insn *in)
 	return true;
 }
 
-/* Accesses at x24 plus a constant, or at [x24, wN, uxtw]. */
+/* x27 = x24 + w23, where an access at w23 would be allowed */
+#define PLACE_FRAME	(0x8b204000 | V_FRAME << 16 | BASE << 5 | V_FRAME_PLACE)
+
+/* Accesses at x24 or x27 plus a constant, or at [x24, wN, uxtw]; and PLACE_FRAME. */
 static bool decode_access(u32 w, struct verify_insn *in)
 {
 	in->arena = true;
 	if (take_access(w, BASE, in))
 		return true;
+	if (w == PLACE_FRAME || take_access(w, V_FRAME_PLACE, in)) {
+		in->index = V_FRAME;
+		return true;
+	}
 	if ((w & 0x3f20fc00) != 0x38204800 || rn(w) != BASE || !is_move(w) || rm(w) == XZR)
 		return false;
 	in->index = rm(w);
