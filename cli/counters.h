@@ -28,7 +28,7 @@ extern const size_t counters_count;
 unsigned long long counter_value(const struct counter *counter,
 				 const struct syscript_info *info);
 
-/* The number of its engine's counters, which are the first of @info->counters. */
+/* How many of @info->counters, from the first on, the script's engine has. */
 int engine_counters(const struct syscript_info *info);
 
 /* "ready", "running", "dead". */

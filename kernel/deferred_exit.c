@@ -172,7 +172,7 @@ static void set_hooks(struct llist_node *hooks)
 	passed = current->rethooks.first;
 	for (next = passed; next && next != hooks; next = next->next)
 		last = next;
-	/* Without other hooks none can be mistaken for another function's. */
+	/* Nothing to move, or no other hooks that these could be taken for: leave the list. */
 	if (last && next) {
 		WRITE_ONCE(current->rethooks.first, hooks);
 		WRITE_ONCE(last->next, NULL);

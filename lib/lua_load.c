@@ -99,7 +99,7 @@ static int load_anywhere(struct vm *vm)
 	return lua_vm_load_here(vm);
 }
 
-/* If there just is no device, leaves no text. */
+/* Returns -EOPNOTSUPP if it fails, with the reason as text unless only the device is missing. */
 static int load_or_leave(struct vm *vm)
 {
 	struct run *run = vm->run;

@@ -30,8 +30,8 @@ struct stats {
 	uint64_t broken;	/* SETs on a connection that the server closed */
 	uint64_t unanswered;	/* GETs still in flight at the end */
 	uint64_t unsent;	/* requests due when no client was free */
-	uint64_t idle_ns;	/* in windows: with nothing to receive or send */
-	uint64_t cpu_ns;	/* in windows: CPU time of this thread */
+	uint64_t idle_ns;	/* time without work, within the windows */
+	uint64_t cpu_ns;	/* this thread's CPU time within the windows */
 	unsigned int threads;	/* number of threads in the sums */
 };
 

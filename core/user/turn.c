@@ -102,8 +102,8 @@ static unsigned long slot_bits(int slot)
 /* -- Turns -------------------------------------------------------------------------- */
 
 /*
- * A turn of this thread whose call is over is freed before its slot. So the slot of a turn that
- * this thread owns has the note of the same call.
+ * Frees the turn if a call of this thread that is over has left it. Must come before the slots are
+ * freed: until then the turn's slot still has the note of that call.
  */
 static void give_turn_left(struct script *script, const void *now)
 {

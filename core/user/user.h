@@ -83,7 +83,7 @@ struct run_priv {
 	struct copy_page pages[COPY_PAGES];
 	char *buffer;
 	struct frames_port *ports;	/* of frames */
-	struct output *output;		/* @run.output, or of run_output(); NULL before */
+	struct output *output;		/* @run.output, or run_output()'s own; NULL until used */
 	struct run run;			/* last: its output is not zeroed */
 };
 

@@ -578,7 +578,7 @@ static int frame_put(lua_State *L)
 	return 0;
 }
 
-/* frame:fill(off, byte, n): extends the frame likewise */
+/* frame:fill(off, byte, n): extends the frame if it ends before off + n */
 static int frame_fill(lua_State *L)
 {
 	unsigned long off = check_long(L, 2), byte = check_long(L, 3), n;

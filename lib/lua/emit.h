@@ -41,7 +41,7 @@ struct origin {
 struct emit {
 	struct image_insn *insns;
 	u32 n, room;
-	s32 *labels;		/* positions; LABEL_NEW; LABEL_WANTED: by a jump */
+	s32 *labels;		/* its position; LABEL_NEW: no jump to it; or LABEL_WANTED */
 	u32 nlabels, label_room;
 	struct jump_fixup *jumps;
 	u32 njumps, jump_room;

@@ -16,7 +16,10 @@
 
 #define REGIONS_BITS	8
 
-/* @until: jiffies, or 0: for readers that never look at their seqcount again. */
+/*
+ * @until: jiffies at which racewatch_marked_next() expires, because a reader may never check its
+ *         seqcount again; 0: not called
+ */
 struct region {
 	unsigned long key, until;
 	int ignored, marked;

@@ -59,7 +59,7 @@ static __always_inline bool watch_conflicts(u64 one, u64 other)
 
 /* The access conflicts with what slot @n watched a moment ago. Any context. */
 void watch_hit(unsigned int n, const struct access *access);
-/* May let the access, which the source does not mark, wait. Any context. */
+/* Makes some unmarked accesses wait, so that others can conflict with them. Any context. */
 void watch_wait(const struct access *access);
 /* How often accesses waited, and why others did not. */
 void watch_show(struct seq_file *m);

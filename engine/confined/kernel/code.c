@@ -259,9 +259,9 @@ void code_put(struct code *code)
 static u64 written;
 
 /*
- * The CPUs that run memory map @map, an id that is never reused, know all codes up to @number.
- * Map 0, which no process has, stands for all CPUs. A map whose entry another map has overwritten
- * is synchronised again.
+ * Which new code CPUs have been interrupted for: those that run the memory map @map, for all codes
+ * up to @number. Ids of maps are never reused; 0 is no map's, and stands for all CPUs. If another
+ * map has overwritten a map's entry, its CPUs are interrupted again.
  */
 static struct told {
 	u64 map, number;

@@ -23,7 +23,7 @@
 
 /* -- Code --------------------------------------------------------------------- */
 
-/* Within half of a call's reach of stubs.S, so that code also reaches the code that it extends. */
+/* Code is at most half of a call's reach away from stubs.S, so any two codes reach each other. */
 #define NEAR_STEP	(JIT_REACH / 2048)
 #define NEAR_STEPS	1000
 

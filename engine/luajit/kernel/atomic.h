@@ -38,7 +38,7 @@ struct atomic_clock {
 
 /* Timed stretches of script code, because ticks alone could be evaded. */
 struct atomic_samples {
-	bool next, timed;		/* time the next stretch; this one is timed */
+	bool next, timed;		/* the next stretch will be timed; this one is */
 	u32 random;
 	u64 ns;				/* run time estimated from the samples */
 	u64 task_time;			/* task time when the run began */

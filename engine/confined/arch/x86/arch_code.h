@@ -28,8 +28,9 @@ static inline u32 arch_history(void)
 }
 
 /*
- * A name, never reused, of the memory map @mm if mm_cpumask() has its CPUs, and all others
- * serialise when they load it: by a write to CR3. Otherwise 0.
+ * The id of the memory map @mm, never reused. Interrupting mm_cpumask() is enough for new code of
+ * @mm: a CPU that loads @mm later serialises by its write to CR3. An architecture where that is
+ * not so returns 0.
  */
 static inline u64 arch_code_map(const struct mm_struct *mm)
 {
