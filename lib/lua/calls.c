@@ -385,7 +385,7 @@ static void compile_tailcall(struct compiler *c)
 {
 	u32 back = emit_label(c->e);
 
-	if (!compile_text_tail(c, expected_intrinsic(c, a_of(insn_at(c))), back)) {
+	if (!compile_intrinsic_tail(c, back)) {
 		call_helper(c, HELPER_tail, c->pc);
 		emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 	}

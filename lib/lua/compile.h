@@ -270,7 +270,9 @@ void store_nils(struct compiler *c, u32 i, u32 n);
  * makes the call, and if its result is not an integer, the interpreter takes over.
  */
 void emit_for_integer(struct compiler *c, const struct cold *cold);
-/* The label of such a slow path for the current call. */
+/* The label of a slow path where the runtime makes the current call, which may be a tail call. */
+u32 cold_call(struct compiler *c, u32 back);
+/* As above, of a call whose result is expected to be an integer. */
 u32 cold_for_integer(struct compiler *c, u32 back);
 
 /* bits.c: operations of the library "bit", like is_intrinsic() and compile_intrinsic(). */
@@ -301,6 +303,8 @@ void check_libraries(struct compiler *c);
 void compile_call(struct compiler *c);
 /* Compiles the call inline if its function probably has an inline form. */
 bool compile_intrinsic(struct compiler *c, u32 back);
+/* As above, a tail call, whose results the function returns. */
+bool compile_intrinsic_tail(struct compiler *c, u32 back);
 /* r3 = the number of arguments of call @i, whose function is at the address in r2. */
 void count_arguments(struct compiler *c, u32 i);
 /* Passes the arguments of call @i to a compiled function. */

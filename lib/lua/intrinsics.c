@@ -76,12 +76,29 @@ void emit_for_integer(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, c->leave);
 }
 
+/* The runtime makes the tail call, in place of the frame. */
+static void emit_tail(struct compiler *c, const struct cold *cold)
+{
+	call_helper(c, HELPER_tail, cold->pc);
+	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
+	emit_jump(c->e, cold->back);
+}
+
+u32 cold_call(struct compiler *c, u32 back)
+{
+	if (op_of(c->p->code[c->pc]) == OP_TAILCALL)
+		return cold_path(c, emit_tail, 0, back);
+	return cold_path(c, emit_helper, HELPER_call, back);
+}
+
 u32 cold_for_integer(struct compiler *c, u32 back)
 {
 	struct range range;
 	bool is_expected = expected_result(&c->types, c->pc, fact_at(&c->types, c->pc, 0),
 					   &range) == T_INTEGER;
 
+	if (op_of(c->p->code[c->pc]) == OP_TAILCALL)
+		return cold_call(c, back);
 	return cold_path(c, emit_for_integer, is_expected, back);
 }
 
@@ -214,7 +231,7 @@ static void check_syscall(struct compiler *c, u32 a, long nr, u32 slow)
 /* If the result is too large, continues at @stored. */
 static void compile_syscall(struct compiler *c, u32 i, long nr, u32 back, u32 stored)
 {
-	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_path(c, emit_helper, HELPER_call, back);
+	u32 a = a_of(i), nargs = b_of(i) - 1, slow = cold_call(c, back);
 
 	check_syscall(c, a, nr, slow);
 	load_arguments(c, nr, a, nargs, slow);
@@ -273,7 +290,7 @@ static void compile_peek(struct compiler *c, u32 i, u32 back, u32 stored)
 
 	if (b_of(i) == 3)
 		types_scalar(&c->types, c->pc, a + 2, &kind);
-	slow = cold_path(c, emit_helper, HELPER_call, back);
+	slow = cold_call(c, back);
 	check_function(c, a, INTRINSIC_util_peek, slow);
 	load_integer(c, 1, a + 1, slow);
 	check_address(c, kind.size, slow);
@@ -298,7 +315,7 @@ static void check_fits(struct compiler *c, struct scalar kind, u32 slow)
 
 static void compile_poke(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i), slow = cold_path(c, emit_helper, HELPER_call, back);
+	u32 a = a_of(i), slow = cold_call(c, back);
 	struct scalar kind;
 
 	types_scalar(&c->types, c->pc, a + 2, &kind);
@@ -317,7 +334,7 @@ static void compile_pending(struct compiler *c, u32 i, u32 back)
 {
 	u32 a = a_of(i), done = emit_label(c->e);
 
-	check_function(c, a, INTRINSIC_util_pending, cold_path(c, emit_helper, HELPER_call, back));
+	check_function(c, a, INTRINSIC_util_pending, cold_call(c, back));
 	emit_constant(c->e, 1, IMAGE_BATCH_PENDING);
 	emit_constant(c->e, 2, 0);
 	emit_engine_call(c->e, IMAGE_CALL_BATCH);
@@ -367,7 +384,7 @@ static void compile_read_file(struct compiler *c, u32 i, u32 back)
 	u32 a = a_of(i), nargs = b_of(i) - 1, slow, n;
 
 	_Static_assert(sizeof(struct image_batch_file) <= FRAME_SIZE, "FRAME_SIZE");
-	slow = cold_path(c, emit_helper, HELPER_call, back);
+	slow = cold_call(c, back);
 	check_function(c, a, INTRINSIC_fs_read_file, slow);
 	for (n = 0; n < nargs; n++) {
 		load_integer(c, 1, a + 1 + n, slow);
@@ -392,7 +409,7 @@ static bool compile_pcall(struct compiler *c, u32 i, u32 back)
 	u32 slow;
 
 	defer_flush(c);
-	slow = cold_path(c, emit_helper, HELPER_call, back);
+	slow = cold_call(c, back);
 	check_function(c, a_of(i), INTRINSIC_luaB_pcall, slow);
 	begin_call(c, i);
 	emit_call(c->e, c->runtime->exports.helpers[HELPER_pcall]);
@@ -426,15 +443,12 @@ long certain_syscall(const struct compiler *c, u32 pc)
 	return expected_syscall(c, pc);
 }
 
-bool is_intrinsic(const struct compiler *c)
+/* As below, but text.c's. */
+static bool is_other_intrinsic(const struct compiler *c)
 {
 	u32 i = insn_at(c);
 	struct scalar kind;
 
-	if (op_of(i) != OP_CALL)
-		return false;
-	if (is_text_intrinsic(c, expected_intrinsic(c, a_of(i))))
-		return true;
 	if (!b_of(i))
 		return false;
 	if (is_view_intrinsic(c, expected_intrinsic(c, a_of(i))))
@@ -454,6 +468,14 @@ bool is_intrinsic(const struct compiler *c)
 		return is_bits_intrinsic(c, expected_intrinsic(c, a_of(i))) ||
 		       expected_syscall(c, c->pc) >= 0;
 	}
+}
+
+bool is_intrinsic(const struct compiler *c)
+{
+	u32 i = insn_at(c);
+
+	return op_of(i) == OP_CALL &&
+	       (is_text_intrinsic(c, expected_intrinsic(c, a_of(i))) || is_other_intrinsic(c));
 }
 
 bool intrinsic_knows(const struct compiler *c, u32 reg)
@@ -521,5 +543,22 @@ bool compile_intrinsic(struct compiler *c, u32 back)
 		emit_land(c->e, stored);
 		end_results(c, 1);
 	}
+	return true;
+}
+
+bool compile_intrinsic_tail(struct compiler *c, u32 back)
+{
+	u32 i = insn_at(c), stored;
+	int intrinsic = expected_intrinsic(c, a_of(i));
+
+	if (compile_text_tail(c, intrinsic, back))
+		return true;
+	if (is_text_intrinsic(c, intrinsic) || !is_other_intrinsic(c) || !can_return(c, 1))
+		return false;
+	stored = emit_label(c->e);
+	check_wanted(c, 1, cold_call(c, back));
+	compile_expected(c, with_results(i, 1), back, stored);
+	emit_land(c->e, stored);
+	return_values(c, a_of(i), 1);
 	return true;
 }

@@ -576,14 +576,6 @@ void compile_text(struct compiler *c, int intrinsic, u32 back)
 	end_results(c, 1);
 }
 
-/* The runtime makes the tail call, in place of the frame. */
-static void emit_tail(struct compiler *c, const struct cold *cold)
-{
-	call_helper(c, HELPER_tail, cold->pc);
-	emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
-	emit_jump(c->e, cold->back);
-}
-
 bool compile_text_tail(struct compiler *c, int intrinsic, u32 back)
 {
 	u32 i = insn_at(c), n, slow;
@@ -594,7 +586,7 @@ bool compile_text_tail(struct compiler *c, int intrinsic, u32 back)
 	n = results_of(c, intrinsic);
 	if (!can_return(c, n) || a_of(i) + n > c->p->nregs)
 		return false;
-	slow = cold_path(c, emit_tail, 0, back);
+	slow = cold_call(c, back);
 	check_wanted(c, n, slow);
 	compile_expected(c, intrinsic, with_results(i, n), slow);
 	return_values(c, a_of(i), n);

@@ -203,7 +203,7 @@ bool view_knows(int intrinsic, u32 arg)
 
 void compile_view_method(struct compiler *c, u32 i, int intrinsic, u32 back)
 {
-	u32 a = a_of(i), slow = cold_path(c, emit_helper, HELPER_call, back);
+	u32 a = a_of(i), slow = cold_call(c, back);
 
 	if (is_method_of_view(c, a))
 		check_open(c, slow);

@@ -30,6 +30,39 @@ local object = setmetatable({}, { __call = function(_, x) return math.floor(x) e
 local direct = setmetatable({}, { __call = string.rep })
 local function calls(x) return direct(x) end	-- line 31
 
+-- Functions with an inline form.
+local lseek, bxor, peek = syscall.lseek, bit.bxor, util.peek
+local function calls_system(fd, offset) return lseek(fd, offset, 0) end	-- line 35
+local function bits(x, y) return bxor(x, y) end
+local function peeks(at, kind) return peek(at, kind) end
+local function passes(...) return bxor(...) end
+local room = util.buffer(16)
+either = syscall.lseek
+function calls_either(n) return either(n, 0, 0) end
+
+local function inline()
+	for i = 1, 100 do
+		assert(calls_system(-1, 0) == -errno.EBADF and bits(i, 1) == bxor(i, 1))
+		assert(peeks(room, "i8") == 0 and passes(i, 3, 2) == bxor(i, 1))
+		assert(select("#", calls_system(-1, 0)) == 1 and select("#", bits(1, 2), bits(3, 4)) == 2)
+		assert(select("#", peeks(room, "u4"), peeks(room, "i8")) == 2)
+	end
+	util.poke(room, "i8", -2LL ^ 62)
+	assert(tostring(peeks(room, "i8")) == "-4611686018427387904LL")
+	assert(line(calls_system, {}) == 35 and line(calls_system, 0, "1") == 35)
+	assert(line(bits, {}) == 36 and line(bits, "x") == 36 and line(bits) == 36)
+	assert(line(peeks, room, "x") == 37 and line(peeks, {}) == 37)
+	assert(line(passes) == 38 and line(passes, {}) == 38 and bits("3", 1) == 2)
+	-- A function that may be another one each time.
+	local get = { lseek, function(n) if n == 0 then return "other" end return calls_either(n - 1) end }
+	for i = 1, 100 do
+		either = get[i % 2 + 1]
+		assert(calls_either(i % 2 == 0 and -1 or i) == (i % 2 == 0 and -errno.EBADF or "other"))
+	end
+	either = get[2]
+	assert(calls_either(100000) == "other")
+end
+
 local function many(n) return unpack({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, 1, n) end
 local function none() return collectgarbage("step") and nil end
 local function through(...) return many(...) end
@@ -48,6 +81,7 @@ function run()
 		assert(line(calls) == 31)
 	end
 	assert(early(2)() == 2)
+	inline()
 	for n = 0, 10 do
 		assert(select("#", many(n)) == n and select("#", through(n)) == n)
 		assert(select(n + 1, 0, through(n)) == n)
