@@ -107,7 +107,8 @@ void prog_ring_end(struct prog_ring *ring)
 	records = ring->records;
 	WRITE_ONCE(ring->records, NULL);
 	spin_unlock_bh(&ring->lock);
-	wake_up_interruptible_poll(&ring->wait, EPOLLIN | EPOLLHUP);
+	/* All readers: no later event wakes those that wait exclusively. */
+	wake_up_interruptible_all(&ring->wait);
 	kvfree(records);
 	prog_ring_put(ring);
 }

@@ -197,7 +197,8 @@ static noinline void script_failed(struct script *script, int err)
 	/* Once only: later callers find it dead and get -ENOTRECOVERABLE. */
 	if (!program_is_alive(program) && err != -ENOTRECOVERABLE) {
 		trace_kill(script->id, program->name, err);
-		wake_up_poll(&script->death, EPOLLERR | EPOLLHUP);
+		/* All pollers: no later event wakes those that wait exclusively. */
+		wake_up_all(&script->death);
 	}
 	if (program_kills(program->flags, err))
 		script_kill_caller(script, program->name, err);

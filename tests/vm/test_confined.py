@@ -12,6 +12,7 @@ import errno
 import json
 import mmap
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -412,6 +413,25 @@ def test_another_way_after_each_end(native: int) -> None:
         "arguments": [-errno.ERANGE, *again],
         "time": [[-errno.ETIME, -errno.ENOTRECOVERABLE, 0, ""]],
     }
+
+
+def test_death_reaches_exclusive_pollers() -> None:
+    result = as_user(
+        "import select\n"
+        "with Arena() as arena:\n"
+        "    fd = register(FOREVER, arena, time_limit_ns=50 * MS)\n"
+        "    pollers = [select.epoll() for _ in range(3)]\n"
+        "    waiting = []\n"
+        "    for poller in pollers:\n"
+        "        poller.register(fd, select.EPOLLIN | select.EPOLLEXCLUSIVE)\n"
+        "        waiting.append(os.fork())\n"
+        "        if not waiting[-1]:\n"
+        "            os._exit(sum(event for _, event in poller.poll(10)))\n"
+        "    time.sleep(0.5)\n"
+        "    lib.call(fd)\n"
+        "    result['ends'] = [os.waitpid(pid, 0)[1] >> 8 for pid in waiting]\n"
+    )
+    assert result["ends"] == [select.EPOLLERR | select.EPOLLHUP] * 3
 
 
 LOOPS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -164,6 +165,30 @@ result["hangup"] = [event for _, event in epoll.poll(10)], records(one), records
         "epoll": [[1], [[6, 9, 0]]],
         "hangup": [[16], [], []],
     }
+
+
+def test_end_reaches_exclusive_waiters() -> None:
+    """The end is for all readers, though a record wakes one of those with EPOLLEXCLUSIVE."""
+    result = in_own_namespace(
+        LUA
+        + READ
+        + f"""
+lua("put", {PUT!r})
+fd, _ = opened()
+pollers = [select.epoll() for _ in range(3)]
+for poller in pollers:
+    poller.register(fd, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+waiting = []
+for poller in pollers:
+    waiting.append(os.fork())
+    if not waiting[-1]:
+        os._exit(sum(event for _, event in poller.poll(10)))
+time.sleep(0.5)
+p.unload("put")
+result["ends"] = [os.waitpid(pid, 0)[1] >> 8 for pid in waiting]
+"""
+    )
+    assert result["ends"] == [select.EPOLLHUP] * 3
 
 
 def test_killed_when_a_record_arrives() -> None:
