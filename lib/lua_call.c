@@ -197,6 +197,7 @@ static int end_owning(struct script *script, struct vm *vm, const struct runtime
 {
 	struct program *program = script->program;
 
+	vm->run->error[0] = '\0';
 	if (err && !compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
 		return -ESTALE;
 	err = after(vm, io, err);
@@ -207,7 +208,8 @@ static int end_owning(struct script *script, struct vm *vm, const struct runtime
 }
 
 /*
- * A call that ended with @err has failed, or left output.
+ * A call that ended with @err has failed, left output, or follows a failed call: only now is it
+ * known that it was this script's, whose texts it replaces.
  * Returns 0, -errno, or -ESTALE: nothing has run.
  */
 __attribute__((noinline))
@@ -239,7 +241,6 @@ static inline int call_in_slot(struct script *script, unsigned long turn,
 	if (!vm || !vm->kernel.registered)
 		return -ESTALE;
 	io = &vm->ios[slot];
-	vm->run->error[0] = '\0';
 	begin_call(io, nargs, args);
 	device_call_begin(&inner, 2);
 	inner.args[0] = 0;
@@ -248,7 +249,7 @@ static inline int call_in_slot(struct script *script, unsigned long turn,
 	if (err == -ESTALE)
 		return err;
 	WRITE_ONCE(script->program->calls, script->program->calls + 1);
-	if (err || io->failed || vm->call->output.len)
+	if (err || io->failed || vm->call->output.len || vm->run->error[0])
 		err = end_call(script, turn, vm, err);
 	return err ?: (int)take_results(io, nresults_max, results);
 }

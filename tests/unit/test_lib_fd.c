@@ -36,6 +36,32 @@ static void duplicates(void)
 	close(copy);
 }
 
+/* A call of one script by a number that was another's leaves the other's error text. */
+static void number_of_another(unsigned int engine)
+{
+	static const char negative[] =
+		"function run(n) if n < 0 then error('negative') end return n end";
+	struct syscript_options options = { .time_limit_ns = 10000000000, .engine = engine };
+	int failing = load_with(negative, &options), fd = load_with(counter, &options);
+	int number = dup(failing);
+	char text[100];
+
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(dup2(failing, number), number);
+		CHECK_EQ(lua_syscall(number, 1, 1), 1);
+		CHECK_EQ(lua_syscall(failing, 1, -1), -EPROTO);
+		CHECK_EQ(dup2(fd, number), number);
+		CHECK_EQ(lua_syscall(number, 0), i + 1);
+		CHECK(syscript_error(failing, text, sizeof(text)) > 0);
+		CHECK(strstr(text, "negative"));
+	}
+	CHECK_EQ(lua_syscall(failing, 1, 2), 2);
+	CHECK_EQ(syscript_error(failing, text, sizeof(text)), 0);
+	close(number);
+	close(failing);
+	close(fd);
+}
+
 static void number_reused(void)
 {
 	int fd = load(counter), pipes[2], other;
@@ -207,6 +233,9 @@ int main(void)
 	quota();
 	memory_quota();
 	number_zero();
+	/* After the quotas, because the library keeps scripts that it has compiled. */
+	number_of_another(SYSCRIPT_LUA_ON_LUAJIT);
+	number_of_another(SYSCRIPT_LUA_ON_CONFINED);
 	close_unknown();
 	return 0;
 }
