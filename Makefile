@@ -111,7 +111,7 @@ $(BUILD)/kernels/%/complete:
 	$(call say,FETCH)
 	$(Q)vm/kernels.py path $* >/dev/null
 
-$(KMODULE) lint-module $(KOUT)/echo/echo.ko $(KOUT)/faults/faults.ko $(KOUT)/template/template.ko $(KOUT)/fakefreq/fakefreq.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
+$(KMODULE) lint-module $(KOUT)/echo/echo.ko $(KOUT)/faults/faults.ko $(KOUT)/template/template.ko $(KOUT)/fakefreq/fakefreq.ko $(KOUT)/fail_nth/fail_nth.ko: private export CC = $(shell vm/kernels.py cc $(KREL))
 endif
 
 # Goals that only build: make runs itself under tools/progress, with as many jobs as there
@@ -177,6 +177,7 @@ deps: $(BUILD)/config.mk
 ##test-trace-tools the same on what strace, perf and audit of three Debians write (as root)
 ##test-live      their scripts in the programs' place, on other files; test-live-guest: in the kernel
 ##test-browser   the page of consolidate report --html, in headless Chromium
+##test-allocations each of the kernel's allocations fails once, in a guest on kernel 6.1 or debug
 ##test-debug     the guest tests on a debug kernel (KASAN, lockdep, kmemleak; long)
 ##debug-kernel   build that kernel
 ##+safety         the safety kit: tools for kernel modules, see safety/README.md

@@ -59,6 +59,12 @@ $(FAKEFREQ_MODULE): tests/cpufreq/fakefreq.c tests/engine/build $(KMODULE)
 	$(call say,KBUILD)
 	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
 
+# Allocations that fail.
+FAIL_NTH_MODULE := $(KOUT)/fail_nth/fail_nth.ko
+$(FAIL_NTH_MODULE): tests/allocations/fail_nth.c tests/engine/build $(KMODULE)
+	$(call say,KBUILD)
+	$(Q)tests/engine/build $(KDIR) $(KOUT) $<
+
 # Expected results for guests, computed in a process, where it takes no time.
 CORPUS_KNOWN := $(BUILD)/tests/corpus.json
 $(CORPUS_KNOWN): tests/corpus.py tests/runner.py $(wildcard tests/lua/*.lua) $(BUILD)/syscript
@@ -274,6 +280,11 @@ test-storm: all $(BUILD)/tests/vm/test_watcher_storm
 test-matrix:
 	for kernel in $(MATRIX); do $(MAKE) KREL=$$kernel test-vm || exit; done
 
+.PHONY: fail-nth test-allocations
+fail-nth: $(FAIL_NTH_MODULE)
+test-allocations: fail-nth
+	vm/guest -k $(KREL) -m -- $(PYTEST) -q tests/vm/test_failed_allocations.py $(PYTEST_ARGS)
+
 DEBUG_TREE := $(BUILD)/kernels/debug
 
 # Two guests side by side share the tests. Tests of single scripts use one process at a time, which
@@ -283,7 +294,7 @@ DEBUG_TIME ?= 14400
 SCRIPT_TESTS := tests/vm/test_attacks.py tests/vm/test_differential.py
 
 test-debug: debug-kernel
-	$(MAKE) KREL=debug guest-programs
+	$(MAKE) KREL=debug guest-programs fail-nth
 	$(MAKE) -j2 $(DEBUG_SHARES)
 
 test-debug-scripts: private SHARE = --cpus 1 -- $(PYTEST) $(SCRIPT_TESTS)
