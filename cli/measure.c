@@ -263,18 +263,42 @@ static bool same_output(const struct measurement *a, const struct measurement *b
 	return a->len == b->len && !memcmp(a->output, b->output, a->len);
 }
 
+static void print_time(const struct measurement *base, const struct measurement *with, long rounds)
+{
+	if (is_clear(with, base, rounds))
+		print_saving(ratio(with->cost.cpu, base->cost.cpu), "processor time");
+	else
+		puts("\nNo clear difference in processor time: rounds differ by more (--rounds).");
+}
+
+/*
+ * More instructions for fewer mode switches: the time of a switch decides, which an emulated
+ * processor does not have.
+ */
+static void print_exchange(const struct cost *base, const struct cost *with)
+{
+	printf("\nThe scripts take %.0f %% more instructions for %.0f %% fewer mode switches: worth it\n"
+	       "where a mode switch takes as long as %.0f instructions, or longer.\n",
+	       100 * (ratio(with->instructions, base->instructions) - 1),
+	       100 * (1 - ratio(with->switches, base->switches)),
+	       (with->instructions - base->instructions) / (base->switches - with->switches));
+}
+
 /* Explains the ratios and their limits. */
 static void print_verdict(const struct measurement *base, const struct measurement *with,
 			  const struct options *options)
 {
-	if (base->cost.instructions >= 0)
-		print_saving(ratio(with->cost.instructions, base->cost.instructions),
-			     "instructions");
-	else if (is_clear(with, base, options->rounds))
-		print_saving(ratio(with->cost.cpu, base->cost.cpu), "processor time");
+	double share = ratio(with->cost.instructions, base->cost.instructions);
+	bool saves_switches = with->cost.switches >= 0 &&
+			      with->cost.switches < base->cost.switches;
+
+	if (base->cost.instructions < 0 || (share > 1 + SAME && !options->icount))
+		print_time(base, with, options->rounds);
+	else if (share > 1 + SAME && saves_switches)
+		print_exchange(&base->cost, &with->cost);
 	else
-		puts("\nNo clear difference in processor time: rounds differ by more (--rounds).");
-	if (with->cost.switches >= 0 && with->cost.switches < base->cost.switches)
+		print_saving(share, "instructions");
+	if (saves_switches && share >= 0 && share <= 1 + SAME)
 		puts("A mode switch costs a real processor more than its instructions: expect more.");
 	if (!with->cost.calls)
 		puts("No script was called in the kernel.");

@@ -66,6 +66,26 @@ def test_mode_switches_of_children_count() -> None:
     assert not list(Path("/sys/kernel/tracing/instances").glob("syscript-*"))
 
 
+def test_fewer_switches_for_more_instructions_name_the_exchange() -> None:
+    """The time of a mode switch decides, which a clock that counts instructions does not have."""
+    python = ["/usr/bin/python3", "-I", "-S", "-c"]
+    calls = "import os\nfor _ in range(20000): os.getppid()"
+    busy = "for _ in range(2000000): pass"
+    done = measure(
+        "--here", "--icount", "-r", "1", "--baseline", *python, calls, "--", *python, busy
+    )
+    assert done.returncode == 0, done.stderr
+    base, scripts = (line.split() for line in done.stdout.splitlines()[1:3])
+    if base[-2] == "-":
+        pytest.skip("trace events are root's, and need tracefs")
+    more, fewer = (
+        abs(int(scripts[at].replace(",", "")) - int(base[at].replace(",", ""))) for at in (-4, -2)
+    )
+    assert "more instructions for 9" in done.stdout and "fewer mode switches" in done.stdout
+    assert f"takes as long as {more / fewer:.0f} instructions" in done.stdout
+    assert "not worth it" not in done.stdout and "expect more" not in done.stdout
+
+
 def test_small_differences_of_times_are_no_verdict() -> None:
     """At 15 rounds one of a thousand runs would give one."""
     done = measure("--here", "-r", "15", "--baseline", "true", "--", "true")
