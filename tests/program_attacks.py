@@ -23,15 +23,16 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import programs as p
 from confined import insn as i
 
 UDP_SEGMENT, UDP = 103, 17
 SOL_NETLINK, NFNL_QUEUE = 12, 3
-FUNCTIONS = ("packet_load", "packet_store", "packet_mark", "packet_queue")
+FUNCTIONS = ("packet_load", "packet_store", "packet_mark", "packet_queue", "packet_translate")
 TABLES = ("table_find", "table_add", "table_delete")
-LOAD, STORE, MARK, QUEUE, FIND, ADD, DELETE = range(7)
+LOAD, STORE, MARK, QUEUE, TRANSLATE, FIND, ADD, DELETE = range(8)
 # Layout of the arena: a table's header, its sets, and bytes for functions.
 TABLE, SETS, BYTES = 0x5000, 0x5100, 0x8000
 AT_DEVICES = ("netdev ingress", "netdev egress", "inet ingress")
@@ -42,6 +43,12 @@ PLACES = (
         for hook in ("prerouting", "input", "forward", "output", "postrouting")
     ),
     *("arp input", "arp output", "netdev ingress lo", "netdev egress lo", "inet ingress lo"),
+    *(
+        f"{family} {hook}"
+        for family in ("nat", "nat6")
+        for hook in ("prerouting", "input", "output", "postrouting")
+        if Path("/sys/module/nf_nat").exists()
+    ),
 )
 # Permitted results of a load: shares are exhausted, or another process has loaded the name.
 SHARES = {0, -errno.EDQUOT, -errno.ENOBUFS, -errno.EEXIST, -errno.ENOMEM}
@@ -110,6 +117,18 @@ def stores(rng: random.Random) -> bytes:
     return code + p.verdict(rng.choice((0, 1, 1, 1, 1, 2)))
 
 
+def translates(rng: random.Random) -> bytes:
+    """Asks NAT for anything, from anywhere, more than once."""
+    code = b""
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.choice((BYTES + rng.randrange(200), rng.getrandbits(64)))
+        length = rng.choice((0, 4, 4, 16, 16, 5, rng.getrandbits(64)))
+        first = rng.choice((0, 1, rng.randrange(65536), rng.getrandbits(64)))
+        last = rng.choice((0, first, 65535, rng.randrange(65536), rng.getrandbits(64)))
+        code += function(TRANSLATE, at, length, first, last)
+    return code + p.verdict(rng.choice((0, 1, 1, 1, 2, 3)))
+
+
 def loads(rng: random.Random) -> bytes:
     code = b""
     for _ in range(rng.randrange(1, 30)):
@@ -139,7 +158,10 @@ def rejects(rng: random.Random) -> bytes:
     return function(MARK, rng.getrandbits(32)) + p.verdict(2)
 
 
-BODIES = (spins, recurses, goes_wild, fills_tables, stores, stores, loads, queues, fails, rejects)
+BODIES = (
+    *(spins, recurses, goes_wild, fills_tables, stores, stores, loads, queues, fails, rejects),
+    *(translates, translates),
+)
 
 
 def data(rng: random.Random) -> bytes:

@@ -12,6 +12,14 @@
  * and accept are known; inet, with ingress and then a device: the IPv4 and IPv6 packets of netdev
  * ingress. Lower priorities come first; the default is 0. If the device goes, so does the attach
  * point, and the program is not called until it is loaded again.
+ *
+ * At "nat HOOK [PRIORITY]" (IPv4) and "nat6 HOOK [PRIORITY]", with the hooks of inet except forward,
+ * a program is a rule of the kernel's NAT, between those of nftables, by priority.  It is called
+ * for the first packet of a connection whose end at that hook is not translated yet, and may call
+ * packet_translate(); the kernel translates later packets and replies by itself.  The namespace's
+ * connections are tracked as long as it is loaded; with the last program or rule of NAT there all
+ * translations end.  The kernel's module nf_nat must be loaded.
+ * SYSCRIPT_QUEUE drops there, and packet_store() fails.
  */
 #ifndef _UAPI_SYSCRIPT_NETFILTER_H
 #define _UAPI_SYSCRIPT_NETFILTER_H
@@ -72,6 +80,17 @@
  *                                 @offset by those at @from; 0, or -1 without a change.
  *                                 @data does not change
  *
+ *   packet_translate(address, len, first, last)
+ *                                 translates the packet's connection: its destination in
+ *                                 prerouting and output, its source in postrouting and input, to
+ *                                 the @len bytes at @address (4, or 16 for nat6; 0 keeps the
+ *                                 address) and a port from @first to @last (0 and 0 keep the port,
+ *                                 or for a source choose another if it is in use). 0; or -1
+ *                                 without a change: not at nat or nat6, a connection that has a
+ *                                 translation of that end, an address that is no host's, a
+ *                                 protocol without ports, a bad range. As in nftables, a
+ *                                 connection for which the program then fails keeps it
+ *
  * packet_store() is for IPv4 and IPv6, not for arp, bridge and netdev, and updates checksums
  * itself: bytes stored to checksum fields are ignored.  It can change the type of service
  * (traffic class, flow label), the identification of IPv4, the time to live; and, in TCP, UDP,
@@ -101,6 +120,8 @@ long packet_load(unsigned long offset, void *to, unsigned long len);
 long packet_store(unsigned long offset, const void *from, unsigned long len);
 long packet_mark(__u32 mark);
 long packet_queue(unsigned long number);
+long packet_translate(const void *address, unsigned long len, unsigned long first,
+		      unsigned long last);
 #endif
 
 #endif /* _UAPI_SYSCRIPT_NETFILTER_H */

@@ -25,11 +25,13 @@
 #include "compat.h"
 #include "netfilter.h"
 #include "nf_attach.h"
+#include "nf_nat.h"
 #include "rewrite.h"
 #include "uapi/syscript_netfilter.h"
 
 #define FUEL		8192	/* 0.4 ms at most */
 #define COST_UNSHARE	512	/* a new head for a packet, besides: */
+#define COST_TRANSLATE	2048	/* 240 lookups of a connection at most */
 #define COPIED_FOR_ONE	64	/* bytes copied for one unit of fuel, uncached */
 
 /**
@@ -310,6 +312,14 @@ static void tell_skb(struct sk_buff *skb, u32 changed)
 		skb_clear_hash(skb);
 }
 
+/* False until attach() has returned: the program is not yet loaded then. */
+static bool in_nat(const struct syscript_event *event)
+{
+	const struct nf_attach *attach = syscript_hook_private(event->ctx->hook);
+
+	return attach && nf_attach_in_nat(attach);
+}
+
 static s64 packet_store(struct syscript_event *event, const s64 *args)
 {
 	struct call *call = container_of(event, struct call, event);
@@ -323,7 +333,7 @@ static s64 packet_store(struct syscript_event *event, const s64 *args)
 	    len > whole - offset)
 		return -1;
 	from = syscript_event_memory(event, args[1], len);
-	if (!from || !version_of(call))
+	if (!from || !version_of(call) || in_nat(event))
 		return -1;
 	syscript_event_charge(event, 2 * len + REWRITE_HEADERS);
 	/* The packet may change meanwhile, so only the copy is used from here on. */
@@ -344,11 +354,40 @@ static s64 packet_store(struct syscript_event *event, const s64 *args)
 	return 0;
 }
 
+static s64 packet_translate(struct syscript_event *event, const s64 *args)
+{
+	struct call *call = container_of(event, struct call, event);
+	u64 len = args[1], first = args[2], last = args[3];
+	u32 address[sizeof(struct in6_addr) / sizeof(u32)];
+	struct nat_target target = { .first = first, .last = last };
+	const void *from;
+	int err;
+
+	if (!in_nat(event) || first > U16_MAX || last > U16_MAX)
+		return -1;
+	if (len) {
+		if (len != (version_of(call) == 4 ? sizeof(struct in_addr) : sizeof(address)))
+			return -1;
+		from = syscript_event_memory(event, args[0], len);
+		if (!from)
+			return -1;
+		/* The program's memory may change meanwhile. */
+		memcpy(address, from, len);
+		target.address = address;
+	}
+	err = nat_translate(call->skb, call->state, &target);
+	/* The search for a free port costs; what is refused before costs nothing. */
+	if (err != -EINVAL && err != -EEXIST)
+		syscript_event_charge(event, COST_TRANSLATE);
+	return err ? -1 : 0;
+}
+
 static const struct syscript_function functions[] = {
 	{ "packet_load", packet_load },
 	{ "packet_mark", packet_mark },
 	{ "packet_queue", packet_queue },
 	{ "packet_store", packet_store },
+	{ "packet_translate", packet_translate },
 	{ }
 };
 

@@ -20,20 +20,30 @@
 
 #include "compat.h"
 #include "nf_attach.h"
+#include "nf_nat.h"
+
+/*
+ * At each of IP's five hooks, the last program of NAT removes NAT's own operation, tracking's and
+ * defragmentation's.
+ */
+#define NAT_REMOVES	3
+#define STAND_INS_MAX	(NF_INET_NUMHOOKS * NAT_REMOVES)
 
 /**
  * struct nf_attach - an attach point in netfilter
- * @ops:      as registered with netfilter
- * @stand_in: registered in place of @ops while that is removed
- * @fn:       called with @private
- * @node:     in at_devices, while its device exists
+ * @ops:       as registered with netfilter
+ * @stand_ins: registered in place of what is removed while it is removed
+ * @fn:        called with @private
+ * @node:      in at_devices, while its device exists
+ * @nat:       called by nf_nat, for the first packets of connections
  */
 struct nf_attach {
-	struct nf_hook_ops ops, stand_in;
+	struct nf_hook_ops ops, stand_ins[STAND_INS_MAX];
 	nf_hookfn *fn;
 	void *private;
 	struct net *net;
 	struct list_head node;
+	bool nat;
 	struct rcu_head rcu;
 };
 
@@ -56,6 +66,12 @@ static const char *const inet_hooks[HOOKS_MAX] = {
 	[NF_INET_INGRESS] = "ingress",
 #endif
 };
+#if IS_ENABLED(CONFIG_NF_NAT)
+static const char *const nat_hooks[HOOKS_MAX] = {
+	[NF_INET_PRE_ROUTING] = "prerouting", [NF_INET_LOCAL_IN] = "input",
+	[NF_INET_LOCAL_OUT] = "output", [NF_INET_POST_ROUTING] = "postrouting",
+};
+#endif
 static const char *const arp_hooks[HOOKS_MAX] = {
 	[NF_ARP_IN] = "input", [NF_ARP_OUT] = "output",
 };
@@ -67,10 +83,15 @@ static const struct family {
 	const char *name;
 	u8 pf;
 	const char *const *hooks;
+	bool nat;
 } families[] = {
 	{ "inet", NFPROTO_INET, inet_hooks },
 	{ "ip", NFPROTO_IPV4, ip_hooks },
 	{ "ip6", NFPROTO_IPV6, ip_hooks },
+#if IS_ENABLED(CONFIG_NF_NAT)
+	{ "nat", NFPROTO_IPV4, nat_hooks, true },
+	{ "nat6", NFPROTO_IPV6, nat_hooks, true },
+#endif
 #ifdef CONFIG_NETFILTER_FAMILY_ARP
 	{ "arp", NFPROTO_ARP, arp_hooks },
 #endif
@@ -107,9 +128,10 @@ static bool at_device(const struct nf_hook_ops *ops)
 }
 
 /* Parses "FAMILY HOOK [PRIORITY]", with a device after HOOK for hooks of devices. */
-static int nf_attach_parse(const char *where, struct nf_hook_ops *ops, char *device, char *error,
-		       size_t len)
+static int nf_attach_parse(const char *where, struct nf_attach *attach, char *device, char *error,
+			   size_t len)
 {
+	struct nf_hook_ops *ops = &attach->ops;
 	const struct family *family;
 	char name[16], hook[16];
 	int at = 0, end, number;
@@ -122,6 +144,7 @@ static int nf_attach_parse(const char *where, struct nf_hook_ops *ops, char *dev
 		goto none;
 	ops->pf = family->pf;
 	ops->hooknum = number;
+	attach->nat = family->nat;
 	end = 0;
 	if (at_device(ops) && sscanf(where + at, " %15s%n", device, &end) < 1)
 		goto none;
@@ -164,6 +187,28 @@ static int get_at_device(struct nf_attach *attach, const char *device, char *err
 	return err;
 }
 
+/* A packet that comes back from a queue would go on behind NAT's hook, untranslated. */
+static unsigned int nat_verdict(void *private, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	const struct nf_attach *attach = private;
+	unsigned int verdict = attach->fn(attach->private, skb, state);
+
+	return (verdict & NF_VERDICT_MASK) == NF_QUEUE ? NF_DROP : verdict;
+}
+
+static int get_in_nat(struct nf_attach *attach, char *error, size_t len)
+{
+	int err;
+
+	attach->ops.hook = nat_verdict;
+	attach->ops.priv = attach;
+	err = nat_register(attach->net, &attach->ops);
+	if (err == -EOPNOTSUPP)
+		scnprintf(error, len, "NAT is not loaded: modprobe nf_nat, as root");
+	return err;
+}
+
 struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, void *private, struct net *net,
 			char *error, size_t len)
 {
@@ -179,15 +224,15 @@ struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, void *private,
 	attach->ops.hook = fn;
 	attach->ops.priv = private;
 	INIT_LIST_HEAD(&attach->node);
-	err = nf_attach_parse(where, &attach->ops, device, error, len);
+	err = nf_attach_parse(where, attach, device, error, len);
 	if (attach->ops.pf == NFPROTO_INET && at_device(&attach->ops)) {
 		attach->ops.hook = ip_only;
 		attach->ops.priv = attach;
 	}
 	if (!err)
-		err = at_device(&attach->ops) ?
-			get_at_device(attach, device, error, len) :
-			nf_register_net_hook(net, &attach->ops);
+		err = attach->nat ? get_in_nat(attach, error, len) :
+		      at_device(&attach->ops) ? get_at_device(attach, device, error, len) :
+		      nf_register_net_hook(net, &attach->ops);
 	if (!err)
 		return attach;
 	kfree_rcu(attach, rcu);		/* RCU: the first of two families may already be visible */
@@ -209,6 +254,11 @@ bool nf_attach_gone(const struct nf_attach *attach)
 	return at_device(&attach->ops) && list_empty_careful(&attach->node);
 }
 
+bool nf_attach_in_nat(const struct nf_attach *attach)
+{
+	return attach->nat;
+}
+
 static unsigned int place_pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	return NF_ACCEPT;
@@ -220,15 +270,23 @@ static unsigned int place_pass(void *unused, struct sk_buff *skb, const struct n
  */
 static void leave_family(struct nf_attach *attach)
 {
+	unsigned int k, n = attach->nat ? STAND_INS_MAX : 1;
 	bool stands_in;
 
-	attach->stand_in = attach->ops;
-	attach->stand_in.hook = place_pass;
-	attach->stand_in.priority = INT_MAX;
-	stands_in = !nf_register_net_hook(attach->net, &attach->stand_in);
-	nf_unregister_net_hook(attach->net, &attach->ops);
+	for (k = 0; k < n; k++) {
+		attach->stand_ins[k] = attach->ops;
+		attach->stand_ins[k].hook = place_pass;
+		attach->stand_ins[k].priority = INT_MAX;
+		if (attach->nat)
+			attach->stand_ins[k].hooknum = k / NAT_REMOVES;
+	}
+	stands_in = !nf_register_net_hooks(attach->net, attach->stand_ins, n);
+	if (attach->nat)
+		nat_unregister(attach->net, &attach->ops);
+	else
+		nf_unregister_net_hook(attach->net, &attach->ops);
 	if (stands_in)
-		nf_unregister_net_hook(attach->net, &attach->stand_in);
+		nf_unregister_net_hooks(attach->net, attach->stand_ins, n);
 }
 
 void nf_attach_put(struct nf_attach *attach)

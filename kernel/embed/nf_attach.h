@@ -17,6 +17,8 @@ struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, void *private,
 			char *error, size_t len);
 /* Has the attach point's device gone? */
 bool nf_attach_gone(const struct nf_attach *attach);
+/* Is it a rule of NAT (nf_nat.h)? */
+bool nf_attach_in_nat(const struct nf_attach *attach);
 /* Detaches: no new call begins; calls under way end by the next synchronize_net(). */
 void nf_attach_put(struct nf_attach *attach);
 

@@ -29,6 +29,10 @@ static const u8 *packet;
 static size_t packet_len;
 static u8 stored[256];
 static s64 mark, temperature, loads[2];
+static struct {
+	u8 address[16];
+	u64 len, first, last;
+} translated;
 
 static u64 place_of(u64 address)
 {
@@ -95,6 +99,12 @@ u64 test_call(const u64 *args, struct machine *machine, u32 call)
 			return -1;
 		memcpy(stored + args[0], arena + place_of(args[1]), args[2]);
 		return 0;
+	}
+	if (!strcmp(name, "packet_translate")) {
+		CHECK(args[1] <= sizeof(translated.address));
+		memcpy(translated.address, arena + place_of(args[0]), args[1]);
+		memcpy(&translated.len, args + 1, sizeof(u64) * 3);
+		return args[3] < 60000 ? 0 : -1;
 	}
 	if (!strcmp(name, "packet_mark")) {
 		mark = args[0];
@@ -473,6 +483,13 @@ static void test_packets(void)
 	CHECK_EQ(stored[3], 2);
 	CHECK_EQ(filtered("return p:set_mark(p.mark + 39)"), 1);
 	CHECK_EQ(mark, 42);
+	CHECK_EQ(filtered("return p:translate(0x0a000001, p.mark + 77)"), 1);
+	CHECK(translated.len == 4 && !memcmp(translated.address, "\n\0\0\1", 4));
+	CHECK(translated.first == 80 && translated.last == 80);
+	CHECK_EQ(filtered("return p:translate(0xfd090000, 0, 0, p.mark, 0)"), 1);
+	CHECK(translated.len == 16 && !translated.last);
+	CHECK(!memcmp(translated.address, "\xfd\t\0\0\0\0\0\0\0\0\0\0\0\0\0\3", 16));
+	CHECK_EQ(filtered("return p:translate(1, 60000)"), 0);
 }
 
 /* -- Refused programs ------------------------------------------------------------------------- */
@@ -484,6 +501,7 @@ static const struct {
 	{ "function run(p)\n return 'a' .. p.len end", "netfilter", "t:2: makes a string" },
 	{ "function run(p)\n\n return p.length end", "netfilter", "t:3: a packet has no field 'length'" },
 	{ "function run(p) return p:u3(1) end", "netfilter", "t:1: a packet has no method 'u3'" },
+	{ "function run(p) return p:translate(1) end", "netfilter", "t:1: translate takes 2 arguments" },
 	{ "function run(p) return p.len / 2 end", "netfilter", "t:1: run() returns a value that is not a number" },
 	{ "function run(p) return p.len / 2 + 1 end", "netfilter", "only math.floor(a / b)" },
 	{ "function run(p) return p.len ^ 2 end", "netfilter", "t:1: a power" },

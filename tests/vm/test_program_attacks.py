@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +13,12 @@ import program_judges as judges
 import pytest
 
 SECONDS = 3
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nat() -> None:
+    """Attack it, too, where this kernel has it."""
+    subprocess.run(["modprobe", "--quiet", "nf_nat"], check=False)
 
 
 def test_shared_packets() -> None:

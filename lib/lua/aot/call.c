@@ -264,6 +264,26 @@ static void compile_told(struct function *f, uint32_t to, uint32_t at, const cha
 	put_done(f, to);
 }
 
+/* Arguments: the numbers of an address, of IPv4 or IPv6, and a port. */
+static void compile_translate(struct function *f, uint32_t to, uint32_t at, uint32_t nargs)
+{
+	uint32_t words = nargs - 1, k;
+
+	for (k = 0; k < words; k++) {
+		if (!get_number(f, 1, at + k))
+			return;
+		emit_swap(f, 1, 4);
+		emit_store(f->e, sizes[4], INSN_R10, spare(f) + 4 * k, 1);
+	}
+	if (!get_number(f, 3, at + words))
+		return;
+	emit_mov(f->e, 4, 3);
+	spare_address(f, 1);
+	emit_constant(f->e, 2, 4 * words);
+	emit_function(f, "packet_translate");
+	put_done(f, to);
+}
+
 static bool takes(struct function *f, uint32_t nargs, uint32_t wanted, const char *name)
 {
 	if (nargs != wanted)
@@ -288,6 +308,11 @@ static void call_packet(struct function *f, uint32_t to, const char *name, uint3
 	if (!strcmp(name, "set_mark") || !strcmp(name, "set_queue")) {
 		if (takes(f, nargs, 1, name))
 			compile_told(f, to, at, name[4] == 'm' ? "packet_mark" : "packet_queue");
+		return;
+	}
+	if (!strcmp(name, "translate")) {
+		if (nargs == 5 || takes(f, nargs, 2, name))
+			compile_translate(f, to, at, nargs);
 		return;
 	}
 	refuse(f, "a packet has no method '%s'", name);
