@@ -164,6 +164,7 @@ def virtiofs(at: Path) -> Iterator[Path]:
 def beside(at: Path) -> Iterator[Path]:
     """In the repository, which the guest has from its host by 9p."""
     with tempfile.TemporaryDirectory(dir=ROOT / "build", prefix=at.name) as path:
+        Path(path).chmod(0o755)
         yield Path(path)
 
 
