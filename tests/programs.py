@@ -93,6 +93,14 @@ def table(
     )
 
 
+def open_ring(name: str = "ring") -> tuple[int, int, str]:
+    """The ring's descriptor or -errno, the bytes of a record, and its fields."""
+    argument = bytearray(struct.pack("<II32s256s16x", 0, 0, name.encode(), b""))
+    fd = request(EVENTS, argument)
+    (size,) = struct.unpack_from("<I", argument, 4)
+    return fd, size, argument[40:296].partition(b"\0")[0].decode()
+
+
 def load(
     code: bytes,
     name: str = "filter",

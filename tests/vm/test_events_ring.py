@@ -20,20 +20,14 @@ from test_states import LUA
 RING = 'local e = program.events{{ "a", "b", name = "ring", records = {records} }} '
 PUT = RING.format(records=8) + "function run(a, b) return e:put(a, b) end"
 READ = """
-import fcntl, select, struct
+import select, struct
 def opened(name="ring"):
     "A descriptor and the request's results, or -errno."
-    argument = bytearray(struct.pack("<II32s256s16x", 0, 0, name.encode(), b""))
-    device = os.open(p.DEVICE, os.O_RDWR)
-    try:
-        fd = fcntl.ioctl(device, p.EVENTS, argument)
-    except OSError as error:
-        return -error.errno, None
-    finally:
-        os.close(device)
+    fd, size, fields = p.open_ring(name)
+    if fd < 0:
+        return fd, None
     os.set_blocking(fd, False)
-    size, = struct.unpack_from("<I", argument, 4)
-    return fd, (size, argument[40:296].partition(b"\\0")[0].decode())
+    return fd, (size, fields)
 def records(fd, size=65536):
     "Number and values of each record that is there; EOF: an empty list; else -errno."
     try:

@@ -302,6 +302,9 @@ def test_shared_states(kind: type) -> None:
         if status:
             assert status in NO_MEMORY and not programs.programs()
         else:
+            ring_fd = programs.open_ring()[0]
+            assert ring_fd >= 0
+            os.close(ring_fd)
             assert programs.unload() == 0
 
     assert sweep(kind, attempt) > 5
