@@ -38,6 +38,7 @@
  * struct call - state of a program's call, for the functions that it calls
  * @changed: REWRITE_*, all changes so far; valid only if the event has SYSCRIPT_EVENT_OWN
  * @queue:   for SYSCRIPT_QUEUE; validity likewise
+ * @nat:     called by NAT (nf_nat.h); validity likewise
  */
 struct call {
 	struct sk_buff *skb;
@@ -45,9 +46,10 @@ struct call {
 	struct syscript_event event;
 	u32 changed;
 	u32 queue;
+	bool nat;
 };
 
-/* For a call that may have work after it: initialises @changed and @queue. */
+/* For a call that may have work after it: initialises @changed, @queue and @nat. */
 static struct call *own_call(struct syscript_event *event)
 {
 	struct call *call = container_of(event, struct call, event);
@@ -56,6 +58,7 @@ static struct call *own_call(struct syscript_event *event)
 		event->rare |= SYSCRIPT_EVENT_OWN;
 		call->changed = 0;
 		call->queue = 0;
+		call->nat = false;
 	}
 	return call;
 }
@@ -312,12 +315,10 @@ static void tell_skb(struct sk_buff *skb, u32 changed)
 		skb_clear_hash(skb);
 }
 
-/* False until attach() has returned: the program is not yet loaded then. */
+/* Of the call, not of the hook: calls come before attach() has returned, and after detach(). */
 static bool in_nat(const struct syscript_event *event)
 {
-	const struct nf_attach *attach = syscript_hook_private(event->ctx->hook);
-
-	return attach && nf_attach_in_nat(attach);
+	return event->rare & SYSCRIPT_EVENT_OWN && container_of(event, struct call, event)->nat;
 }
 
 static s64 packet_store(struct syscript_event *event, const s64 *args)
@@ -477,8 +478,8 @@ static noinline unsigned int default_verdict(struct call *call)
 }
 
 /* Has no array, so a stack protector would guard nothing. */
-static __no_stack_protector unsigned int nfprog_called(void *hook, struct sk_buff *skb,
-						       const struct nf_hook_state *state)
+static __always_inline __no_stack_protector unsigned int
+call_program(void *hook, struct sk_buff *skb, const struct nf_hook_state *state, bool nat)
 {
 	struct call call __uninitialized;
 	s64 result;
@@ -487,11 +488,28 @@ static __no_stack_protector unsigned int nfprog_called(void *hook, struct sk_buf
 	call.state = state;
 	if (unlikely(!syscript_hook_begin(hook, &call.event)))
 		return default_verdict(&call);
+	if (nat)
+		own_call(&call.event)->nat = true;
 	show_packet(&call);
 	result = syscript_hook_run_program(&call.event);
 	if (unlikely((u64)result > SYSCRIPT_ACCEPT || call.event.rare))
 		result = rare_end(&call, result);
 	return result;
+}
+
+static __no_stack_protector unsigned int nfprog_called(void *hook, struct sk_buff *skb,
+						       const struct nf_hook_state *state)
+{
+	return call_program(hook, skb, state, false);
+}
+
+/* A packet that comes back from a queue would go on behind NAT's hook, untranslated. */
+static __no_stack_protector unsigned int nfprog_called_in_nat(void *hook, struct sk_buff *skb,
+							      const struct nf_hook_state *state)
+{
+	unsigned int verdict = call_program(hook, skb, state, true);
+
+	return (verdict & NF_VERDICT_MASK) == NF_QUEUE ? NF_DROP : verdict;
 }
 
 /* -- The program type ------------------------------------------------------------------ */
@@ -501,7 +519,8 @@ static_assert(SYSCRIPT_DROP == NF_DROP && SYSCRIPT_ACCEPT == NF_ACCEPT);
 static int nfprog_attach(struct syscript_hook *hook, struct net *net, const char *where,
 			 char *error, size_t len)
 {
-	struct nf_attach *attach = nf_attach_get(where, nfprog_called, hook, net, error, len);
+	struct nf_attach *attach = nf_attach_get(where, nfprog_called, nfprog_called_in_nat, hook,
+						 net, error, len);
 
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);

@@ -187,30 +187,17 @@ static int get_at_device(struct nf_attach *attach, const char *device, char *err
 	return err;
 }
 
-/* A packet that comes back from a queue would go on behind NAT's hook, untranslated. */
-static unsigned int nat_verdict(void *private, struct sk_buff *skb,
-				const struct nf_hook_state *state)
-{
-	const struct nf_attach *attach = private;
-	unsigned int verdict = attach->fn(attach->private, skb, state);
-
-	return (verdict & NF_VERDICT_MASK) == NF_QUEUE ? NF_DROP : verdict;
-}
-
 static int get_in_nat(struct nf_attach *attach, char *error, size_t len)
 {
-	int err;
+	int err = nat_register(attach->net, &attach->ops);
 
-	attach->ops.hook = nat_verdict;
-	attach->ops.priv = attach;
-	err = nat_register(attach->net, &attach->ops);
 	if (err == -EOPNOTSUPP)
 		scnprintf(error, len, "NAT is not loaded: modprobe nf_nat, as root");
 	return err;
 }
 
-struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, void *private, struct net *net,
-			char *error, size_t len)
+struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, nf_hookfn *nat_fn, void *private,
+				struct net *net, char *error, size_t len)
 {
 	struct nf_attach *attach = kzalloc(sizeof(*attach), GFP_KERNEL_ACCOUNT);
 	char device[IFNAMSIZ];
@@ -225,6 +212,8 @@ struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, void *private,
 	attach->ops.priv = private;
 	INIT_LIST_HEAD(&attach->node);
 	err = nf_attach_parse(where, attach, device, error, len);
+	if (attach->nat)
+		attach->ops.hook = nat_fn;
 	if (attach->ops.pf == NFPROTO_INET && at_device(&attach->ops)) {
 		attach->ops.hook = ip_only;
 		attach->ops.priv = attach;
@@ -252,11 +241,6 @@ static void nf_attach_leave_device(struct nf_attach *attach)
 bool nf_attach_gone(const struct nf_attach *attach)
 {
 	return at_device(&attach->ops) && list_empty_careful(&attach->node);
-}
-
-bool nf_attach_in_nat(const struct nf_attach *attach)
-{
-	return attach->nat;
 }
 
 static unsigned int place_pass(void *unused, struct sk_buff *skb, const struct nf_hook_state *state)

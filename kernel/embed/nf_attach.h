@@ -10,15 +10,14 @@ struct net;
 struct nf_attach;
 
 /*
- * Attaches @fn at @where in @net: it is called with @private.  @net must stay until
- * nf_attach_put(). Returns -errno in a pointer, with the reason in @error.
+ * Attaches @fn, or @nat_fn as a rule of NAT (nf_nat.h), at @where in @net: it is called with
+ * @private.  @net must stay until nf_attach_put(). Returns -errno in a pointer, with the reason in
+ * @error.
  */
-struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, void *private, struct net *net,
-			char *error, size_t len);
+struct nf_attach *nf_attach_get(const char *where, nf_hookfn *fn, nf_hookfn *nat_fn, void *private,
+				struct net *net, char *error, size_t len);
 /* Has the attach point's device gone? */
 bool nf_attach_gone(const struct nf_attach *attach);
-/* Is it a rule of NAT (nf_nat.h)? */
-bool nf_attach_in_nat(const struct nf_attach *attach);
 /* Detaches: no new call begins; calls under way end by the next synchronize_net(). */
 void nf_attach_put(struct nf_attach *attach);
 

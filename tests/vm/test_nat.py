@@ -224,13 +224,9 @@ MISUSES = (
 )
 
 
-def test_misuse() -> None:
-    """Bad targets, hooks where NAT is not possible, a second translation, other protocols."""
-    bad = " ".join(f"try({k}, {misuse})" for k, misuse in enumerate(MISUSES))
-    good = "packet:translate(0x7f000001, 5000)"
-    result = in_own_namespace(
-        LUA
-        + f"""
+GOOD = "packet:translate(0x7f000001, 5000)"
+TRIED = f"""
+good = {GOOD!r}
 def tried(body, where, send=lambda: arrives(4000)):
     lua("try", {TRIES!r}.format(body=body), "--at", where)
     lua("value", {VALUE!r})
@@ -238,9 +234,31 @@ def tried(body, where, send=lambda: arrives(4000)):
     found = [value(k) for k in range({len(MISUSES)})]
     p.unload("try"), p.unload("value")
     return [x for x in found if x >= 0]
+"""
+
+
+def test_misuse() -> None:
+    """Bad targets, and a second translation."""
+    bad = " ".join(f"try({k}, {misuse})" for k, misuse in enumerate(MISUSES))
+    result = in_own_namespace(
+        LUA
+        + TRIED
+        + f"""
 result["bad"] = tried({bad!r}, "nat output")
-good = {good!r}
 result["once"] = tried(f"try(0, {{good}}) try(1, {{good}})", "nat output")
+"""
+    )
+    assert result["bad"] == [100] * len(MISUSES)
+    assert result["once"] == [101, 100]
+
+
+@pytest.mark.long
+def test_misplaced() -> None:
+    """Hooks where NAT is not possible, other protocols, verdicts that are none of NAT's."""
+    result = in_own_namespace(
+        LUA
+        + TRIED
+        + f"""
 result["hooks"] = [tried(f"try(0, {{good}})", where) for where in
                    ("ip output -99", "inet input", "netdev egress lo")]
 result["places"] = [lua("try", {TRIES!r}.format(body=""), "--at", where) for where in
@@ -261,13 +279,62 @@ p.unload()
 result["after"] = arrives(4000)
 """
     )
-    assert result["bad"] == [100] * len(MISUSES)
-    assert result["once"] == [101, 100]
     assert result["hooks"] == [[100]] * 3
     assert all("netfilter has no place" in text for text in result["places"])
     assert result["icmp"] == 100
     assert result["queue"] == [[0, ""], 0]
     assert result["after"] == 1
+
+
+# Each packet begins a connection.
+FLOOD = """
+import socket, time
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.sendto(b"", ("127.0.0.1", 4000))
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.long
+def test_stores_nothing_while_it_comes_and_goes() -> None:
+    """Calls that come while the program is attached or detached are calls of NAT, too."""
+    to_5001 = (
+        "i.storei(10, -4, 0x8913, 2) + i.movi(1, 22) + i.mov(2, 10) + i.alui('add', 2, -4)"
+        "+ i.movi(3, 2) + i.outside(i.FUNCTION) + i.movi(0, 1) + i.EXIT"
+    )
+    result = in_own_namespace(
+        f"""
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sink:
+    sink.bind(("127.0.0.1", 5001))
+    sink.setblocking(False)
+    def arrived():
+        n = 0
+        try:
+            while sink.recv(9) == b"":
+                n += 1
+        except BlockingIOError:
+            return n
+    def load(where):
+        return p.load(p.image([({to_5001}, 8)]), where=where, functions=("packet_store",))
+    def loads(where):
+        calls = 0
+        flood = subprocess.Popen([sys.executable, "-c", {FLOOD!r}])
+        while flood.poll() is None:
+            assert load(where) == (0, "")
+            time.sleep(0.01)
+            calls += listed()["calls"]
+            p.unload()
+        return calls, arrived()
+    result["outside"], result["nat"] = loads("ip output"), loads("nat output")
+"""
+    )
+    assert all(result["outside"])
+    calls, stores = result["nat"]
+    assert calls and not stores
 
 
 def test_module_is_held_while_needed() -> None:
