@@ -127,7 +127,7 @@ static bool is_unicast(const void *address, u8 family)
 	       !ipv4_is_lbcast(*(__be32 *)address);
 }
 
-static bool is_valid(const struct nat_target *target, const struct nf_conn *ct)
+static bool target_is_valid(const struct nat_target *target, const struct nf_conn *ct)
 {
 	if (!target->address && !target->last)
 		return false;
@@ -153,7 +153,7 @@ int nat_translate(struct sk_buff *skb, const struct nf_hook_state *state,
 		return -EINVAL;
 	if (nf_ct_is_confirmed(ct) || nf_nat_initialized(ct, end))
 		return -EEXIST;
-	if (!is_valid(target, ct))
+	if (!target_is_valid(target, ct))
 		return -EINVAL;
 	nest->nla_len = NLA_HDRLEN;
 	if (target->address)

@@ -54,7 +54,10 @@ PARTS = {
     ],
     "programs of subsystems": [
         "kernel/prog_*.[ch]",
-        *(f"kernel/embed/{name}.[ch]" for name in ("netfilter", "nf_attach", "process", "rewrite")),
+        *(
+            f"kernel/embed/{name}.[ch]"
+            for name in ("netfilter", "nf_attach", "nf_nat", "process", "rewrite")
+        ),
         *(CONFINED + name for name in ("kernel/percpu_ctx.[ch]", "table.[ch]")),
     ],
     "batches": [

@@ -124,9 +124,10 @@ TO_SERVICE = {
         "not packet:translate(0xfd090000, 0, 0, 1, 5000)",
     ),
 }
+FAMILIES = ("nat", pytest.param("nat6", marks=pytest.mark.long))
 
 
-@pytest.mark.parametrize("where", ["nat", pytest.param("nat6", marks=pytest.mark.long)])
+@pytest.mark.parametrize("where", FAMILIES)
 def test_destination(where: str) -> None:
     """A service's address leads here, and its answers come from that address."""
     family, host, own, far, fails = TO_SERVICE[where]
