@@ -1036,8 +1036,12 @@ static void limit_libraries(lua_State *L, const struct runtime_call *call)
 	}
 }
 
-/* lib_quick.c: adds compiled code's variants of functions in the table on the stack's top. */
+/*
+ * lib_quick.c: add compiled code's variants of functions in the table on the stack's top, and of
+ * Lua's own.
+ */
 static void set_quick_util(lua_State *L);
+static void set_quick_lua(lua_State *L);
 
 static void open_libraries(lua_State *L)
 {
@@ -1049,6 +1053,7 @@ static void open_libraries(lua_State *L)
 	lua_setglobal(L, "print");
 	luaL_register(L, "bit", bit_functions);
 	open_math(L);
+	set_quick_lua(L);
 	open_int64(L);
 	lazy_table(L, "util", util_functions, util_index);
 	set_quick_util(L);

@@ -551,6 +551,9 @@ bool compile_intrinsic_tail(struct compiler *c, u32 back)
 	u32 i = insn_at(c), stored;
 	int intrinsic = expected_intrinsic(c, a_of(i));
 
+	/* Its results are returned by the next instruction, as after a slow tail call. */
+	if (intrinsic == INTRINSIC_luaB_pcall)
+		return compile_pcall(c, c->p->code[c->pc], back);
 	if (compile_text_tail(c, intrinsic, back))
 		return true;
 	if (is_text_intrinsic(c, intrinsic) || !is_other_intrinsic(c) || !can_return(c, 1))

@@ -4,7 +4,7 @@
 local function line(f, ...)
 	local ok, e = pcall(f, ...)
 	assert(not ok)
-	return tonumber(e:match("^tail_call_errors.lua:(%d+): "))
+	return tonumber(e:match("^[^:]+:(%d+): "))
 end
 
 local here = line(function() error("") end)	-- line 10
