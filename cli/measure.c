@@ -289,16 +289,17 @@ static void print_verdict(const struct measurement *base, const struct measureme
 			  const struct options *options)
 {
 	double share = ratio(with->cost.instructions, base->cost.instructions);
+	bool takes_more = share > 1 + SAME;
 	bool saves_switches = with->cost.switches >= 0 &&
 			      with->cost.switches < base->cost.switches;
 
-	if (base->cost.instructions < 0 || (share > 1 + SAME && !options->icount))
+	if (base->cost.instructions < 0 || (takes_more && !options->icount))
 		print_time(base, with, options->rounds);
-	else if (share > 1 + SAME && saves_switches)
+	else if (takes_more && saves_switches)
 		print_exchange(&base->cost, &with->cost);
 	else
 		print_saving(share, "instructions");
-	if (saves_switches && share >= 0 && share <= 1 + SAME)
+	if (saves_switches && share >= 0 && !takes_more)
 		puts("A mode switch costs a real processor more than its instructions: expect more.");
 	if (!with->cost.calls)
 		puts("No script was called in the kernel.");
