@@ -443,7 +443,7 @@ long certain_syscall(const struct compiler *c, u32 pc)
 	return expected_syscall(c, pc);
 }
 
-/* As below, but text.c's. */
+/* As is_intrinsic(), of functions other than text.c's, and of tail calls as well. */
 static bool is_other_intrinsic(const struct compiler *c)
 {
 	u32 i = insn_at(c);
