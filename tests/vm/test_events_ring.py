@@ -47,6 +47,16 @@ def noted(fd):
             if k.startswith("syscript-")}
 """
 
+# A program that writes to the ring, and a reader.
+OPENED = (
+    LUA
+    + READ
+    + f"""
+lua("put", {PUT!r})
+fd, _ = opened()
+"""
+)
+
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
@@ -95,11 +105,8 @@ result["another"] = records(fd), records(opened()[0])
 
 def test_full_ring_drops_and_counts() -> None:
     result = in_own_namespace(
-        LUA
-        + READ
-        + f"""
-lua("put", {PUT!r})
-fd, _ = opened()
+        OPENED
+        + """
 result["put"] = [put(k) for k in range(11)]
 result["noted"] = noted(fd)
 result["first"] = records(fd, 64)
@@ -164,11 +171,8 @@ result["hangup"] = [event for _, event in epoll.poll(10)], records(one), records
 def test_end_reaches_exclusive_waiters() -> None:
     """The end is for all readers, though a record wakes one of those with EPOLLEXCLUSIVE."""
     result = in_own_namespace(
-        LUA
-        + READ
-        + f"""
-lua("put", {PUT!r})
-fd, _ = opened()
+        OPENED
+        + """
 pollers = [select.epoll() for _ in range(3)]
 for poller in pollers:
     poller.register(fd, select.EPOLLIN | select.EPOLLEXCLUSIVE)
@@ -188,13 +192,10 @@ result["ends"] = [os.waitpid(pid, 0)[1] >> 8 for pid in waiting]
 def test_killed_when_a_record_arrives() -> None:
     """A reader that is killed before it gets a CPU to take the record ends."""
     result = in_own_namespace(
-        LUA
-        + READ
-        + f"""
-lua("put", {PUT!r})
-fd, _ = opened()
+        OPENED
+        + """
 os.set_blocking(fd, True)
-os.sched_setaffinity(0, {{0}})
+os.sched_setaffinity(0, {0})
 result["ends"] = []
 for n in range(10):
     waiting = os.fork()
