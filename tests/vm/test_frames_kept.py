@@ -25,6 +25,7 @@ from frames_harness import (
     Call,
     Script,
     Slots,
+    limits,
     queued,
     spare,
 )
@@ -174,7 +175,7 @@ def test_kept_to_the_end(kernel: str, net: Wire, far: socket.socket, how: str) -
         queued(far, 6)
     pid = os.fork()
     if not pid:
-        script = Script(kernel, source, time_limit_ns=200_000_000)
+        script = Script(kernel, source, **limits(how))
         good = script(far.fileno(), 0) == 6 and held(far)
         if how != "exit":
             script.library.call(script.fd, far.fileno(), 1)

@@ -25,6 +25,7 @@ from frames_harness import (
     GOOD,
     STATES,
     Script,
+    limits,
     queued,
     repeat,
     set_feature,
@@ -406,7 +407,7 @@ def test_ends_with_frames_in_hand(kernel: str, net: Wire, far: socket.socket, ho
         queued(far, 6)
         pid = os.fork()
         if not pid:
-            script = Script(kernel, source, time_limit_ns=200_000_000)
+            script = Script(kernel, source, **limits(how))
             script.library.call(script.fd, far.fileno())
             os._exit(0)
         _, status = os.waitpid(pid, 0)

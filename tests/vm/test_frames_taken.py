@@ -669,7 +669,7 @@ def test_script_dies(net: Wire, far: socket.socket, seven: socket.socket, how: s
     with net.to_server(7) as client:
         pid = os.fork()
         if not pid:
-            script = Script("kernel", source, time_limit_ns=200_000_000, wall_limit_ns=10**9)
+            script = Script("kernel", source, wall_limit_ns=10**9, **frames_harness.limits(how))
             script.library.call(script.fd, far.fileno())
             os._exit(0)
         assert eventually(lambda: is_taken(client, seven))
