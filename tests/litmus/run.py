@@ -49,7 +49,8 @@ def observed(herd: Path, model: Path, text: str) -> str:
             [*command, file.name], cwd=model, capture_output=True, text=True, check=False
         )
     found = re.search(r"^Observation \S+ (\w+)", done.stdout, re.MULTILINE)
-    if not found:
+    # It warns if it has left something out: more than two rounds of a loop.
+    if not found or done.stderr:
         raise SystemExit(f"herd7 fails:\n{text}\n{done.stdout}{done.stderr}")
     return found[1]
 
