@@ -305,11 +305,12 @@ class Adviser:
 
     def listings(self, thread: Thread) -> None:
         """Directories whose entries' attributes are queried one by one."""
-        names: frozenset[bytes] = frozenset()
+        # Of all directories: a walk comes back to the rest of one after those below it.
+        names: set[bytes] = set()
         found, directories, example = 0, 0, None
         for _, call, _, _ in self.left(thread):
             if call.name in LISTERS and call.ret and call.error is None:
-                names = entries(call)
+                names |= entries(call)
                 directories += 1
                 example = example or call
             elif call.name in calltable.QUERIES and names and base_name(call) in names:
@@ -447,7 +448,8 @@ TEXTS = {
     "reopened": reopened_text,
     "list": lambda what, found: (
         "lists directories and asks for attributes name by name: walk.lua does a whole tree in"
-        " one call, readdirplus.lua a directory"
+        " one call, readdirplus.lua a directory; du and find that do so take 0.5 to 0.75 of the"
+        " instructions (docs/programs.md)"
     ),
     "walk": lambda what, found: (
         "walks through directories: walk.lua does a whole tree in one call; a script for each"

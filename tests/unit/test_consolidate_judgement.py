@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from rich.console import Console
 from traces import Writer
 
 from consolidate.cost import default_costs
 from consolidate.emit import write
+from consolidate.mine import advice
 from consolidate.mine.advice import Advice
 from consolidate.mine.candidate import is_event_loop, sequence
 from consolidate.mine.dataflow import Flow, Step
@@ -387,6 +390,26 @@ def test_listing_with_attributes(tmp_path: Path) -> None:
     for i in range(30):
         trace.list_directory(f"/d/{i}", ["a", "b", "c"])
     assert "walk.lua" in only_advice(reported(trace, tmp_path), "list").text
+
+
+def test_walk_that_comes_back_to_the_rest_of_a_directory(tmp_path: Path) -> None:
+    """As fts(3) goes through a tree: each directory when its turn comes."""
+    trace = Writer(1)
+    names = [f"d{i}" for i in range(30)]
+    trace.list_directory("/", names, between=lambda name: trace.list_directory(name, ["a", "b"]))
+    one = only_advice(reported(trace, tmp_path), "list")
+    # An attribute for each name, and two listings for each directory; then one for each.
+    assert (one.calls, one.would_be) == (30 + 60 + 2 * 31, 31)
+
+
+def test_what_walks_gain_is_measured() -> None:
+    text = advice.TEXTS["list"]("", None)
+    rows = json.loads((ROOT / "docs/figures.json").read_text())["programs"]["tables"][0]["rows"]
+    # The second row of each is the same program in small directories.
+    trees = [i for i, row in enumerate(rows) if re.match("`(du|find) .*20,000", row[0])]
+    ratios = [float(rows[at][1]) for i in trees for at in (i, i + 1)]
+    said = [float(number) for number in re.findall(r"\d\.\d+", text)]
+    assert len(ratios) == 4 and [min(ratios), max(ratios)] == pytest.approx(said, abs=0.05)
 
 
 # -- What is done when a program starts --------------------------------------------------

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -95,7 +96,14 @@ class Writer:
         error = "-1 ENOENT (No such file or directory)"
         self.call(f'openat(AT_FDCWD, "{path}", O_RDONLY)', error, tid)
 
-    def list_directory(self, path: str, names: list[str], tid: int = 100) -> None:
+    def list_directory(
+        self,
+        path: str,
+        names: list[str],
+        tid: int = 100,
+        between: Callable[[str], None] | None = None,
+    ) -> None:
+        """Also attributes of its entries; between: what is done next for each entry."""
         fd = self.random.randrange(3, 60)
         entries = ", ".join(f'{{d_ino=1, d_reclen=24, d_type=DT_REG, d_name="{n}"}}' for n in names)
         self.call(f'openat(AT_FDCWD, "{path}", O_RDONLY|O_DIRECTORY)', fd, tid)
@@ -103,6 +111,8 @@ class Writer:
         for name in names:
             stat = "{st_mode=S_IFREG|0644, st_size=12, ...}"
             self.call(f'newfstatat({fd}, "{name}", {stat}, AT_SYMLINK_NOFOLLOW)', 0, tid)
+            if between:
+                between(name)
         self.call(f"getdents64({fd}, [], 32768)", 0, tid)
         self.call(f"close({fd})", 0, tid)
 
