@@ -52,4 +52,6 @@ class Progress:
         return progress
 
     def __call__(self, what: str) -> None:
+        """Later work, of which no part is known: a bar that moves, without a percentage."""
+        self.bar.tasks[0].total = None
         self.bar.update(self.task, description=what)

@@ -246,6 +246,6 @@ def show(report: Report, console: Console) -> None:
 
 
 def console() -> Console:
-    # Files and pipes get a table's full width, not a screen's.
-    wide = None if os.isatty(1) else 200
+    # Files and pipes get a table's full width, not a screen's, unless they are to fit one.
+    wide = None if os.isatty(1) or "COLUMNS" in os.environ else 200
     return Console(width=wide, soft_wrap=False)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -23,6 +24,7 @@ from consolidate.mine.candidate import is_event_loop, sequence
 from consolidate.mine.dataflow import Flow, Step
 from consolidate.mine.split import pieces
 from consolidate.report import graph, report, table
+from consolidate.report.progress import Progress
 from consolidate.report.report import Report
 
 GAP = 0.02
@@ -529,6 +531,28 @@ def test_nothing_is_cut_on_a_narrow_screen(tmp_path: Path, columns: int) -> None
         assert f"saves {table.saves(prediction)}; {table.remarks(one, prediction, made)};" in text
     # A rate computed from a program of 50 ms means nothing.
     assert "an hour" not in text
+
+
+@pytest.mark.parametrize(("columns", "width"), [(None, 200), ("72", 72)])
+def test_width_in_a_pipe(monkeypatch: pytest.MonkeyPatch, columns: str | None, width: int) -> None:
+    monkeypatch.setattr(os, "isatty", lambda fd: False)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert table.console().width == width
+
+
+def test_progress_has_a_percentage_only_of_reading(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(b"x" * 1000)
+    with Progress() as progress, path.open("rb") as file:
+        read = progress.reading([path])
+        file.read(840)
+        read(file)
+        (task,) = progress.bar.tasks
+        assert task.percentage == 84
+        progress("looking for loops and sequences")
+        assert task.total is None
 
 
 def test_reasons_are_indented_where_they_wrap(tmp_path: Path) -> None:
