@@ -4,12 +4,13 @@
 
 The loop is built on each interface to the kernel, interleaved in one boot; once in time (emulation
 with fair settings) and once in instructions (icount: the same in every boot, but a mode switch
-looks cheaper than it is). Then whole servers that parse text: scripts of examples/text on the
-confined engine, compared with C programs.
+looks cheaper than it is). Then whole servers wherever a script may run, compared with C programs:
+exchange.lua, and scripts of examples/text, which parse text.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any, NamedTuple
 
@@ -39,15 +40,28 @@ WHAT = {
 }
 
 
-# Servers that parse text, in text_server.c: the script, and the C program.
-TEXT_PAIRS = {
-    "statsd": "statsd_mmsg",
-    "syslog": "syslog_mmsg",
-    "dns": "dns_mmsg",
-    "http": "http_epoll",
+class Server(NamedTuple):
+    what: str
+    ours: str  # the script's name in the bench's output
+    theirs: str  # the C program's
+
+
+# The first is of udp_server.c, the others are of text_server.c.
+SERVERS = [
+    Server("`exchange.lua`: requests and replies", "combined", RIVAL),
+    Server("statsd", "statsd", "statsd_mmsg"),
+    Server("syslog", "syslog", "syslog_mmsg"),
+    Server("a DNS forwarder", "dns", "dns_mmsg"),
+    Server("HTTP", "http", "http_epoll"),
+]
+# Where scripts run, and the environment that asks for it. The library takes the first that it may.
+PLACES = {
+    "LuaJIT": "SYSCRIPT_ENGINE=luajit",
+    "confined": "SYSCRIPT_ENGINE=confined",
+    "user space": "SYSCRIPT_BACKEND=user",
 }
-TEXT_AT_MOST = 1.0
-TEXT_ROUNDS, TEXT_STEPS = 3, 100
+SERVERS_AT_MOST = 1.0
+SERVER_ROUNDS, SERVER_STEPS = 3, 100
 # Once a second the sums of this many names are written, while this many messages arrive.
 NAMES, RATE = 200, 10_000
 
@@ -101,29 +115,47 @@ def per_message(costs: dict[str, float], server: str) -> float:
     return costs[server] + costs.get(f"{server}_flush", 0.0) * NAMES / RATE
 
 
-def measure_text(kernel: str, clock: Clock) -> dict[str, Any]:
-    command = ["env", "SYSCRIPT_ENGINE=confined", "build/bench/text_load"]
-    command += [str(TEXT_ROUNDS), str(TEXT_STEPS)]
-    raw = results.in_guest(["-k", kernel, "-u", clock.option], command)
-    seen = raw.pop("rounds")
-    costs = {name: results.summary([r[name] for r in seen]) for name in seen[0]}
-    ratios = {
-        ours: results.summary([per_message(r, ours) / per_message(r, theirs) for r in seen])
-        for ours, theirs in TEXT_PAIRS.items()
+def measure_servers(kernel: str, clock: Clock) -> dict[str, Any]:
+    programs = (f"udp {SERVER_ROUNDS} {SERVER_STEPS} {RIVAL} combined",)
+    programs += (f"text_load {SERVER_ROUNDS} {SERVER_STEPS}",)
+    commands = [f"{asked} build/bench/{run}" for asked in PLACES.values() for run in programs]
+    text = results.run_in_guest(
+        ["-k", kernel, "-u", clock.option], ["sh", "-ec", "; echo ,; ".join(commands)]
+    )
+    found = json.loads(f"[{text}]")
+    costs: dict[str, Any] = {}
+    for place, *both in zip(PLACES, found[::2], found[1::2], strict=True):
+        rounds = [a | b for a, b in zip(*(one["rounds"] for one in both), strict=True)]
+        costs[place] = {
+            name: results.summary([per_message(one, name) for one in rounds])
+            for server in SERVERS
+            for name in (server.ours, server.theirs)
+        }
+    return {
+        "kernel": found[0]["kernel"],
+        "accel": found[0]["accel"],
+        "machine": results.machine(),
+        "unit": clock.unit,
+        "costs": costs,
     }
-    return {**raw, "unit": clock.unit, "costs": costs, "ratios": ratios}
 
 
-def show_text(found: dict[str, Any]) -> None:
+def servers_rows(found: dict[str, Any]) -> list[list[str]]:
+    """For each server what the C program takes, and the script in each place as a ratio."""
     rows = []
-    for ours, theirs in TEXT_PAIRS.items():
-        costs = [found["costs"][name]["median"] for name in (ours, theirs)]
-        ratio = found["ratios"][ours]["median"]
-        rows.append(
-            [ours, *(f"{cost:.0f}" for cost in costs), f"{ratio:.2f}"]
-            + [results.verdict(ratio, TEXT_AT_MOST)]
-        )
-    results.show([f"{found['unit']} per message", "script", "C", "script / C", ""], rows)
+    for server in SERVERS:
+        plain = found["costs"]["confined"][server.theirs]["median"]
+        ratios = [costs[server.ours]["median"] / plain for costs in found["costs"].values()]
+        rows.append([server.what, f"{plain:,.0f}", *(f"{ratio:.2f}" for ratio in ratios)])
+    return rows
+
+
+def show_servers(found: dict[str, Any]) -> None:
+    rows = servers_rows(found)
+    at = 2 + list(PLACES).index("confined")
+    verdicts = [results.verdict(float(row[at]), SERVERS_AT_MOST) for row in rows]
+    header = [f"{found['unit']} per message", "C", *PLACES, "confined"]
+    results.show(header, [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)])
     print()
 
 
@@ -131,7 +163,7 @@ def main() -> int:
     parser = results.parser(__doc__)
     parser.add_argument("--rounds", type=int, help="how many")
     parser.add_argument("--clock", choices=[c.name for c in CLOCKS], help="only this one")
-    parser.add_argument("--loops", action="store_true", help="no servers that parse text")
+    parser.add_argument("--loops", action="store_true", help="no whole servers")
     args = parser.parse_args()
     result: dict[str, Any] = {}
     try:
@@ -146,11 +178,10 @@ def main() -> int:
                     result[f"{key}_{clock.name}"] = found[key]
                 if args.loops:
                     continue
-                text = measure_text(args.kernel, clock)
-                results.headline(f"text, {clock.name}", text)
-                show_text(text)
-                result[f"text_{clock.name}"] = text
-                result |= {name: ratio["median"] for name, ratio in text["ratios"].items()}
+                servers = measure_servers(args.kernel, clock)
+                results.headline(f"servers, {clock.name}", servers)
+                show_servers(servers)
+                result[f"servers_{clock.name}"] = servers
     except results.MeasureError as error:
         print(f"udp: {error}", file=sys.stderr)
         return 1
