@@ -22,23 +22,16 @@
 #include "nf_attach.h"
 #include "nf_nat.h"
 
-/*
- * At each of IP's five hooks, the last program of NAT removes NAT's own operation, tracking's and
- * defragmentation's.
- */
-#define NAT_REMOVES	3
-#define STAND_INS_MAX	(NF_INET_NUMHOOKS * NAT_REMOVES)
-
 /**
  * struct nf_attach - an attach point in netfilter
- * @ops:       as registered with netfilter
- * @stand_ins: registered in place of what is removed while it is removed
- * @fn:        called with @private
- * @node:      in at_devices, while its device exists
- * @nat:       called by nf_nat, for the first packets of connections
+ * @ops:      as registered with netfilter
+ * @stand_in: registered in place of @ops while those are removed
+ * @fn:       called with @private
+ * @node:     in at_devices, while its device exists
+ * @nat:      called by nf_nat, for the first packets of connections
  */
 struct nf_attach {
-	struct nf_hook_ops ops, stand_ins[STAND_INS_MAX];
+	struct nf_hook_ops ops, stand_in;
 	nf_hookfn *fn;
 	void *private;
 	struct net *net;
@@ -254,23 +247,43 @@ static unsigned int place_pass(void *unused, struct sk_buff *skb, const struct n
  */
 static void leave_family(struct nf_attach *attach)
 {
-	unsigned int k, n = attach->nat ? STAND_INS_MAX : 1;
 	bool stands_in;
 
-	for (k = 0; k < n; k++) {
-		attach->stand_ins[k] = attach->ops;
-		attach->stand_ins[k].hook = place_pass;
-		attach->stand_ins[k].priority = INT_MAX;
-		if (attach->nat)
-			attach->stand_ins[k].hooknum = k / NAT_REMOVES;
-	}
-	stands_in = !nf_register_net_hooks(attach->net, attach->stand_ins, n);
-	if (attach->nat)
-		nat_unregister(attach->net, &attach->ops);
-	else
-		nf_unregister_net_hook(attach->net, &attach->ops);
+	attach->stand_in = attach->ops;
+	attach->stand_in.hook = place_pass;
+	attach->stand_in.priority = INT_MAX;
+	stands_in = !nf_register_net_hook(attach->net, &attach->stand_in);
+	nf_unregister_net_hook(attach->net, &attach->ops);
 	if (stands_in)
-		nf_unregister_net_hooks(attach->net, attach->stand_ins, n);
+		nf_unregister_net_hook(attach->net, &attach->stand_in);
+}
+
+/*
+ * The last program of NAT removes three operations at each of IP's five hooks: NAT's own,
+ * tracking's and defragmentation's.  Shared, because netfilter does not write to operations.
+ */
+#define STAND_IN(family, number) \
+	{ .hook = place_pass, .pf = (family), .hooknum = (number), .priority = INT_MAX }
+#define STAND_INS(family) {						\
+	STAND_IN(family, 0), STAND_IN(family, 0), STAND_IN(family, 0),	\
+	STAND_IN(family, 1), STAND_IN(family, 1), STAND_IN(family, 1),	\
+	STAND_IN(family, 2), STAND_IN(family, 2), STAND_IN(family, 2),	\
+	STAND_IN(family, 3), STAND_IN(family, 3), STAND_IN(family, 3),	\
+	STAND_IN(family, 4), STAND_IN(family, 4), STAND_IN(family, 4),	\
+}
+#define STAND_INS_COUNT	(3 * NF_INET_NUMHOOKS)
+
+static void leave_nat(struct nf_attach *attach)
+{
+	static const struct nf_hook_ops stand_ins[][STAND_INS_COUNT] = {
+		STAND_INS(NFPROTO_IPV4), STAND_INS(NFPROTO_IPV6),
+	};
+	const struct nf_hook_ops *ops = stand_ins[attach->ops.pf == NFPROTO_IPV6];
+	bool stands_in = !nf_register_net_hooks(attach->net, ops, STAND_INS_COUNT);
+
+	nat_unregister(attach->net, &attach->ops);
+	if (stands_in)
+		nf_unregister_net_hooks(attach->net, ops, STAND_INS_COUNT);
 }
 
 void nf_attach_put(struct nf_attach *attach)
@@ -279,6 +292,8 @@ void nf_attach_put(struct nf_attach *attach)
 		rtnl_lock();
 		nf_attach_leave_device(attach);
 		rtnl_unlock();
+	} else if (attach->nat) {
+		leave_nat(attach);
 	} else {
 		leave_family(attach);
 	}
