@@ -59,6 +59,7 @@ u64 prog_ring_size(const struct syscript_state *def)
 	return sizeof(struct prog_ring) + records_size(def);
 }
 
+/* In a hard interrupt, as a timerfd wakes its readers; with PREEMPT_RT in a thread. */
 static void ring_wake(struct irq_work *work)
 {
 	wake_up_interruptible_poll(&container_of(work, struct prog_ring, wake)->wait,
@@ -162,21 +163,36 @@ static bool has_records(const struct prog_ring *ring)
 	return !has_ended(ring) && READ_ONCE(ring->written) != READ_ONCE(ring->read);
 }
 
-static bool take_record(struct prog_ring *ring, u64 *record)
+/* Copies the oldest record. */
+static bool see_record(struct prog_ring *ring, u64 *record)
 {
-	bool taken;
+	bool seen;
 
 	spin_lock_bh(&ring->lock);
-	taken = ring->records && ring->written != ring->read;
-	if (taken) {
+	seen = has_records(ring);
+	if (seen)
 		memcpy(record, record_at(ring, ring->read), ring->words * sizeof(u64));
-		WRITE_ONCE(ring->read, ring->read + 1);
-	}
 	spin_unlock_bh(&ring->lock);
-	return taken;
+	return seen;
 }
 
-/* Copies records to the process. Returns the bytes, or -EFAULT if the first does not arrive. */
+/* Removes the record with this number, unless another reader has removed it. */
+static bool remove_record(struct prog_ring *ring, u64 number)
+{
+	bool removed;
+
+	spin_lock_bh(&ring->lock);
+	removed = has_records(ring) && *record_at(ring, ring->read) == number;
+	if (removed)
+		WRITE_ONCE(ring->read, ring->read + 1);
+	spin_unlock_bh(&ring->lock);
+	return removed;
+}
+
+/*
+ * Copies records to the process. Returns the bytes, or -EFAULT if the first does not arrive. A
+ * record stays until it has arrived. The copy may wait for memory, so no lock is held.
+ */
 static ssize_t copy_records(struct prog_ring *ring, char __user *to, size_t len)
 {
 	size_t size = ring->words * sizeof(u64), done = 0;
@@ -184,11 +200,12 @@ static ssize_t copy_records(struct prog_ring *ring, char __user *to, size_t len)
 
 	/* The first one is taken even from a task that is to end: the caller waits for it. */
 	while (len - done >= size && !(done && fatal_signal_pending(current)) &&
-	       take_record(ring, record)) {
+	       see_record(ring, record)) {
 		/* The minimum is @size, for a compiler that does not know it. */
 		if (copy_to_user(to + done, record, min(size, sizeof(record))))
 			return done ?: -EFAULT;
-		done += size;
+		if (remove_record(ring, record[0]))
+			done += size;
 		cond_resched();
 	}
 	return done;

@@ -122,6 +122,28 @@ result["then"] = noted(fd)
     assert result["then"] == {"records": 14, "dropped": 4, "unread": 0}
 
 
+def test_bad_buffer_loses_nothing() -> None:
+    """A record stays until a reader has it, and what fits before the buffer's fault is read."""
+    result = in_own_namespace(
+        OPENED
+        + """
+import ctypes, mmap
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+pages = libc.mmap(None, 8192, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+libc.mprotect(ctypes.c_void_p(pages + 4096), 4096, 0)
+def read_to(address):
+    n = libc.read(fd, ctypes.c_void_p(address), 4096)
+    return n if n >= 0 else -ctypes.get_errno()
+[put(k) for k in range(3)]
+result["bad"] = [read_to(pages + 4096 - back) for back in (0, 31)], noted(fd)["unread"]
+result["part"] = read_to(pages + 4096 - 32 - 31), records(fd)
+"""
+    )
+    assert result["bad"] == [[-errno.EFAULT] * 2, 3]
+    assert result["part"] == [32, [[1, 1, 0], [2, 2, 0]]]
+
+
 def test_two_readers_and_a_dead_one() -> None:
     """Each record is read once; a killed reader's ring goes on; a waiting one is woken."""
     result = in_own_namespace(
