@@ -243,7 +243,9 @@ class Program(PlanWriter):
                 return self.descriptor(param)
             if param.is_string:
                 return self.path(number, arg, step)
-            if param.letter == "i":
+            # fcntl(2) takes a number or a pointer.
+            plain = all(one.number is not None and not one.is_address for one in param.seen)
+            if param.seen and (param.letter == "i" or plain):
                 texts = [value.text for value in param.seen]
                 return max(set(texts), key=texts.count)
         raise ConsolidateError(

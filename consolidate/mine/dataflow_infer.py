@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -42,6 +42,8 @@ REPEATS = 6
 # Limits of sampled calls of a template: of a candidate, and of one of hundreds of templates that
 # may become one.
 MOST_CALLS, FEWER_CALLS = 1500, 700
+# Limit of a candidate's instances beyond the samples, which show whether its constants are some.
+LATER = 4000
 # This many equal calls in a row are separate steps rather than a loop.
 UNROLLED = 4
 # The share of samples that must agree.
@@ -92,10 +94,16 @@ class Argument:
     agreed: dict[Key, int] = field(default_factory=dict)
     by_instance: list[set[str]] = field(default_factory=list)
     by_run: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    # It had one value in the samples, or in those of a run, and another one later.
+    changes: bool = False
 
     @property
     def is_constant(self) -> bool:
         return len(set().union(*self.by_run.values())) == 1
+
+    def look_later(self, value: Value, run: int) -> None:
+        known = self.by_run.get(run) or set().union(*self.by_run.values())
+        self.changes = self.changes or len(known) == 1 and value.text not in known
 
     def every(self, key: Key) -> bool:
         return self.agreed.get(key, 0) == len(self.seen)
@@ -184,6 +192,7 @@ class Follower:
         tape: Tape,
         runs: list[Run],
         most: int = MOST_CALLS,
+        later: Sequence[Run] = (),  # all runs, to see whether constants are some
     ) -> None:
         self.steps = list(steps_of(template, tape.symbols))
         self.index = {step.path: i for i, step in enumerate(self.steps)}
@@ -196,6 +205,15 @@ class Follower:
                 break
             self.runs.append(list(matcher.instances(tape, run, INSTANCES)))
             count += sum(one.end - one.begin for one in self.runs[-1])
+        sampled = {run.begin: number for number, run in enumerate(runs[: len(self.runs)])}
+        spans = [
+            (sampled.get(run.begin, -1), span)
+            for run in later
+            for span in run.spans[INSTANCES if run.begin in sampled else 0 :]
+        ]
+        self.later = (
+            (run, matcher.instance(tape, *span)) for run, span in spans[:: len(spans) // LATER + 1]
+        )
         self.flow.samples = sum(one.whole for run in self.runs for one in run)
         self.arguments: list[list[Argument]] = [[] for _ in self.steps]
         self.rets: list[list[Call]] = [[] for _ in self.steps]
@@ -209,6 +227,7 @@ class Follower:
         if not all(self.rets):
             self.flow.refused = "a part of it never comes"
             return self.flow
+        self.look_later()
         self.repeats()
         self.visible = self.visible_steps()
         self.find_passes()
@@ -235,6 +254,13 @@ class Follower:
                     for argument in chain(*self.arguments):
                         argument.by_instance.append(set())
                     self.look_at(instance, number)
+
+    def look_later(self) -> None:
+        """A constant of the samples is none if it has another value elsewhere in the trace."""
+        for run, instance in self.later:
+            for firing in firings(instance, self.index) if instance.whole else ():
+                for argument, value in zip(self.arguments[firing.step], firing.args, strict=False):
+                    argument.look_later(value, run)
 
     def look_at(self, instance: Instance, run: int) -> None:
         now = Now()
@@ -403,7 +429,7 @@ class Follower:
     def derived(self, number: int, arg: int, letter: str, argument: Argument) -> Source | None:
         first = argument.seen[0]
         whose = origin(self.steps[number].name, arg, first)
-        const = argument.is_constant and whose is not Origin.PROGRAM
+        const = argument.is_constant and not argument.changes and whose is not Origin.PROGRAM
         if letter == "f":
             if const and first.number == -100:
                 return Source(Kind.CONST, letter, first)
@@ -518,7 +544,8 @@ class Follower:
             for number, run in enumerate(self.runs)
             if sum(one.whole for one in run) > 1
         ]
-        return bool(several) and all(len(texts) <= 1 for texts in several)
+        same = bool(several) and all(len(texts) <= 1 for texts in several)
+        return same and not argument.changes
 
     def moving(self, path: Path) -> bool:
         """Whether the program passes another value in each repetition."""
