@@ -23,6 +23,17 @@ def test_usage(guest) -> None:
     assert "usage" in done.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_tree_of_another_user() -> None:
+    """As after a build with sudo."""
+    command = [ROOT / "vm/guest", "--", "true"]
+    done = subprocess.run(
+        command, user=65534, group=65534, extra_groups=[], capture_output=True, text=True
+    )
+    assert done.returncode == 125
+    assert "another user's?" in done.stderr and "Traceback" not in done.stderr
+
+
 @boots
 @long  # like the gate itself, and test_a_fake_oops_fails_its_test_and_the_run()
 def test_status_and_output_are_the_commands(guest) -> None:
