@@ -7,6 +7,8 @@
 #ifndef SYSCRIPT_PLATFORM_H
 #define SYSCRIPT_PLATFORM_H
 
+#include "types.h"
+
 #ifdef __KERNEL__
 
 #include <linux/compiler.h>
@@ -17,7 +19,6 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/types.h>
 
 static inline void *platform_zalloc(size_t size)
 {
@@ -39,18 +40,11 @@ struct platform_lock {
 #else
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "user/lock.h"
-
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int64_t s64;
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)

@@ -6,6 +6,8 @@
 #ifndef CONFINED_PORT_H
 #define CONFINED_PORT_H
 
+#include "../../core/types.h"
+
 #ifdef __KERNEL__
 
 #include <linux/errno.h>
@@ -15,7 +17,6 @@
 #include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
-#include <linux/types.h>
 
 /* Generated code returns through confined_return. */
 #if defined(CONFIG_RETHUNK) || defined(CONFIG_MITIGATION_RETHUNK)
@@ -59,21 +60,9 @@ static inline void image_pause(u32 pc)
 #else
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int8_t s8;
-typedef int16_t s16;
-typedef int32_t s32;
-typedef int64_t s64;
 
 #define IMAGE_RETURN_STUB 0
 #define __percpu

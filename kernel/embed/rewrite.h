@@ -8,10 +8,11 @@
 
 #ifdef __KERNEL__
 #include <linux/errno.h>
-#include <linux/types.h>
 #else
-#include "../../engine/confined/port.h"
+#include <errno.h>
 #endif
+
+#include "../../core/types.h"
 
 /*
  * The network header's address, if the @len bytes have one at @offset, which comes from the

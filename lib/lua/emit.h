@@ -7,17 +7,8 @@
 #define LIB_LUA_EMIT_H
 
 #include <linux/syscript_image.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int16_t s16;
-typedef int32_t s32;
-typedef int64_t s64;
+#include "../../core/types.h"
 
 /* Calls of functions by their number in the table, which only the linker knows. */
 struct call_fixup {
