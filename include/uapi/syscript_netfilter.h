@@ -48,7 +48,8 @@
 
 /**
  * struct syscript_packet - a packet
- * @len:       its length in bytes, from the network header on
+ * @len:       its length in bytes, from the network header on.  What is cut later, or was merged
+ *             before, is one packet: a send of many datagrams (UDP_SEGMENT), segments of TCP
  * @have:      number of its bytes at @data: as many as the program asked for, or fewer in a
  *             shorter packet
  * @mark:      the packet's mark
