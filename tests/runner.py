@@ -176,8 +176,8 @@ class Attack:
 
     def options(self, mode: Mode) -> list[str]:
         options = ["--info", "--time-limit", str(self.time_limit(mode))]
-        if "ETIME" not in self.expect(mode):
-            options += ["--wall-limit", WALL_PATIENCE]
+        # On a busy machine the wall-clock limit would come first.
+        options += ["--wall-limit", WALL_PATIENCE]
         if memory := self.header.get("memory-limit"):
             options += ["--memory-limit", memory]
         return options
