@@ -202,9 +202,10 @@ model: $(BUILD)/bench/udp $(BUILD)/bench/udp-icount.json
 
 # The tables of docs/figures.md and the README's picture: counted again, and modelled.
 # FIGURES='frames lua': only these subjects.
-FIGURES ?= requests calls frames compounds lua everyone readdirplus files connections programs \
+FIGURES ?= requests servers calls frames compounds lua everyone readdirplus files connections programs \
 	hooks memcached arm64
 BENCH_OF_requests := udp
+BENCH_OF_servers := udp
 BENCH_OF_calls := inner
 BENCH_OF_compounds := compound
 BENCH_OF_lua := guest

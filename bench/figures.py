@@ -125,6 +125,14 @@ def calls(result: Json) -> Json:
     }
 
 
+def servers(result: Json) -> Json:
+    """Servers that parse text, by where their scripts run, from a result of bench/udp.py."""
+    udp, found = importlib.import_module("udp"), result["servers_icount"]
+    header = ["instructions of a message", "in C", *udp.PLACES]
+    rows = udp.servers_rows(found)
+    return {"kernel": found["kernel"], "tables": [{"header": header, "rows": rows}], "note": ""}
+
+
 def compounds(result: Json) -> Json:
     """Loops of applications, from a result of bench/compound.py."""
     keys = ("plain", "compound")
@@ -257,6 +265,7 @@ class Subject(NamedTuple):
 
 SUBJECTS = {
     "requests": Subject("make bench-udp-icount model", requests),
+    "servers": Subject("make bench-udp-icount", servers),
     "calls": Subject("make bench-inner-icount", calls),
     "frames": Subject("make bench-frames-icount", as_shown("frames")),
     "compounds": Subject("make bench-compound-icount", compounds),

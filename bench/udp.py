@@ -4,8 +4,8 @@
 
 The loop is built on each interface to the kernel, interleaved in one boot; once in time (emulation
 with fair settings) and once in instructions (icount: the same in every boot, but a mode switch
-looks cheaper than it is). Then whole servers wherever a script may run, compared with C programs:
-exchange.lua, and scripts of examples/text, which parse text.
+looks cheaper than it is). Then whole servers that parse text: scripts of examples/text, wherever a
+script may run, compared with C programs.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ class Server(NamedTuple):
     theirs: str  # the C program's
 
 
-# The first is of udp_server.c, the others are of text_server.c.
+# Of text_server.c.
 SERVERS = [
-    Server("`exchange.lua`: requests and replies", "combined", RIVAL),
     Server("statsd", "statsd", "statsd_mmsg"),
     Server("syslog", "syslog", "syslog_mmsg"),
     Server("a DNS forwarder", "dns", "dns_mmsg"),
@@ -61,7 +60,7 @@ PLACES = {
     "user space": "SYSCRIPT_BACKEND=user",
 }
 SERVERS_AT_MOST = 1.0
-SERVER_ROUNDS, SERVER_STEPS = 3, 100
+SERVER_ROUNDS, SERVER_STEPS = 2, 40
 # Once a second the sums of this many names are written, while this many messages arrive.
 NAMES, RATE = 200, 10_000
 
@@ -116,18 +115,16 @@ def per_message(costs: dict[str, float], server: str) -> float:
 
 
 def measure_servers(kernel: str, clock: Clock) -> dict[str, Any]:
-    programs = (f"udp {SERVER_ROUNDS} {SERVER_STEPS} {RIVAL} combined",)
-    programs += (f"text_load {SERVER_ROUNDS} {SERVER_STEPS}",)
-    commands = [f"{asked} build/bench/{run}" for asked in PLACES.values() for run in programs]
+    run = f"build/bench/text_load {SERVER_ROUNDS} {SERVER_STEPS}"
+    commands = [f"{asked} {run}" for asked in PLACES.values()]
     text = results.run_in_guest(
         ["-k", kernel, "-u", clock.option], ["sh", "-ec", "; echo ,; ".join(commands)]
     )
     found = json.loads(f"[{text}]")
     costs: dict[str, Any] = {}
-    for place, *both in zip(PLACES, found[::2], found[1::2], strict=True):
-        rounds = [a | b for a, b in zip(*(one["rounds"] for one in both), strict=True)]
+    for place, raw in zip(PLACES, found, strict=True):
         costs[place] = {
-            name: results.summary([per_message(one, name) for one in rounds])
+            name: results.summary([per_message(one, name) for one in raw["rounds"]])
             for server in SERVERS
             for name in (server.ours, server.theirs)
         }
@@ -154,7 +151,7 @@ def show_servers(found: dict[str, Any]) -> None:
     rows = servers_rows(found)
     at = 2 + list(PLACES).index("confined")
     verdicts = [results.verdict(float(row[at]), SERVERS_AT_MOST) for row in rows]
-    header = [f"{found['unit']} per message", "C", *PLACES, "confined"]
+    header = [f"{found['unit']} per message", "C", *PLACES, ""]
     results.show(header, [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)])
     print()
 
@@ -163,7 +160,7 @@ def main() -> int:
     parser = results.parser(__doc__)
     parser.add_argument("--rounds", type=int, help="how many")
     parser.add_argument("--clock", choices=[c.name for c in CLOCKS], help="only this one")
-    parser.add_argument("--loops", action="store_true", help="no whole servers")
+    parser.add_argument("--loops", action="store_true", help="no servers that parse text")
     args = parser.parse_args()
     result: dict[str, Any] = {}
     try:

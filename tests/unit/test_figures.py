@@ -22,6 +22,7 @@ import files  # noqa: E402
 import frames  # noqa: E402
 import hooks  # noqa: E402
 import model  # noqa: E402
+import udp  # noqa: E402
 import walks  # noqa: E402
 
 REQUESTS = {
@@ -114,6 +115,16 @@ def median(value: float) -> dict:
 
 def of_a_guest(**more: object) -> dict:
     return {"clock": "instructions", "kernel": "6.1", "accel": "tcg", "machine": "", **more}
+
+
+def test_servers() -> None:
+    names = {name for server in udp.SERVERS for name in (server.ours, server.theirs)}
+    costs = {name: median(2000.0) for name in names}
+    places = {place: costs | {"statsd": median(1000.0 * i)} for i, place in enumerate(udp.PLACES)}
+    found = of_a_guest(costs=places)
+    [table] = figures.servers({"servers_icount": found})["tables"]
+    assert table["header"][2:] == list(udp.PLACES)
+    assert ["statsd", "2,000", "0.00", "0.50", "1.00"] in table["rows"]
 
 
 def test_compounds() -> None:
