@@ -17,7 +17,7 @@ RIVAL = "echo_mmsg"
 WHAT = {
     RIVAL: "echo: epoll_wait, recvmmsg, sendmmsg",
     "uring_loop": "echo: io_uring's BPF loop",
-    "library_echo": "echo: syscript_echo",
+    "library_echo": "echo: syscript_echo, 8 messages a batch",
     "combined": "replies made in between: exchange.lua",
     "io_uring": "the same: io_uring, multishot",
 }
