@@ -8,7 +8,8 @@
 #            netfilter, on the way out, and, over lo, on the way in, too. Counters, limits of
 #            packets and lengths are those of the whole.
 # Seen:      60 datagrams of 100 bytes, all received: 1 packet of 6,028 bytes at output and at input
-# Here:      <linux/syscript_netfilter.h> says so of the length that a program gets; net.frames()
+# Here:      a row of docs/surprises.md: a program of ours that netfilter calls is run once
+#            (tests/vm/test_programs.py), and its header says so of the length; net.frames()
 #            cuts frames before a script gets them.
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below

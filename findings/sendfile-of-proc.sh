@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # sendfile() and splice() from files of proc
 #
-# Versions:  Linux 6.18
+# Versions:  Linux 6.1.0-57 of Debian, 6.18
 # Guess:     proc's files can be sent as they can be read, or none of them can.
 # Behaviour: that differs by file: those of the whole system can mostly be sent, those of a process
 #            mostly cannot, and fail with EINVAL; there is no rule by name or size.

@@ -647,6 +647,24 @@ result["unload"] = [run("unload", "limit"), run("unload", "limit")]
     assert result["unload"][1][2] == "syscript: cannot unload limit: no such program\n"
 
 
+def test_a_send_of_many_datagrams_is_one_packet() -> None:
+    """What cuts them comes after netfilter: also for limits by packets."""
+    result = in_own_namespace("""
+result["load"] = p.load(p.image([p.verdict(p.ACCEPT)]), where="ip input")
+udp = (socket.AF_INET, socket.SOCK_DGRAM)
+with socket.socket(*udp) as to, socket.socket(*udp) as s:
+    to.bind(("127.0.0.1", 4000))
+    to.settimeout(10)
+    s.setsockopt(17, 103, 100)  # UDP_SEGMENT
+    s.sendto(b"x" * 6000, ("127.0.0.1", 4000))
+    result["sizes"] = [len(to.recv(6000)) for _ in range(60)]
+result["calls"] = listed()["calls"]
+""")
+    assert result["load"] == [0, ""]
+    assert result["sizes"] == [100] * 60
+    assert result["calls"] == 1
+
+
 def test_tables() -> None:
     """State per source, shared by both CPUs: each source has its 20 datagrams, and again later."""
     result = in_own_namespace(f"""
