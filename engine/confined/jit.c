@@ -149,26 +149,42 @@ static u32 ones(u8 bits)
 	return bits < 32 ? (1U << bits) - 1 : ~0U;
 }
 
-/* Compilers zero-extend values that the load has already zero-extended. */
+/* Compilers zero-extend values that the load or operation before has zero-extended. */
 static bool clears_nothing(const struct gen *g, const struct image_insn *insn)
 {
+	if (insn->code == (INSN_ALU | INSN_X | INSN_MOV) && insn->src == insn->dst && !insn->off)
+		return g->bits[insn->dst] <= 32;
 	return INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X) &&
 	       g->bits[insn->dst] < 32 && !(ones(g->bits[insn->dst]) & ~insn->imm);
+}
+
+/* Operations of 32 bits clear the upper half. */
+static u8 bits_of_class(const struct image_insn *insn)
+{
+	return INSN_CLASS(insn->code) == INSN_ALU && INSN_OP(insn->code) != INSN_END ? 32 : 64;
 }
 
 /* An upper bound on the set bits of the instruction's result. */
 static u8 bits_of(const struct gen *g, const struct image_insn *insn)
 {
 	u8 n;
+	u8 most = bits_of_class(insn);
 
 	if (INSN_OP(insn->code) == INSN_MOV && insn->code & INSN_X && !insn->off &&
 	    insn->src != INSN_R10)
-		return g->bits[insn->src];
+		return g->bits[insn->src] < most ? g->bits[insn->src] : most;
 	if (INSN_OP(insn->code) == INSN_AND && !(insn->code & INSN_X))
 		for (n = 1; n < 32; n++)
 			if (!(insn->imm & ~ones(n)))
 				return n < g->bits[insn->dst] ? n : g->bits[insn->dst];
-	return 64;
+	return most;
+}
+
+/* The program's register @reg was written, and has at most @bits bits. */
+static void wrote(struct gen *g, u8 reg, u8 bits)
+{
+	forget_reg(g, reg);
+	g->bits[reg] = bits;
 }
 
 /* -- Instructions --------------------------------------------------------------------- */
@@ -180,8 +196,7 @@ static void gen_alu(struct gen *g, const struct image_insn *insn)
 	if (clears_nothing(g, insn))
 		return;
 	jit_emit_alu(g, insn);
-	forget_reg(g, insn->dst);
-	g->bits[insn->dst] = bits;
+	wrote(g, insn->dst, bits);
 }
 
 static void gen_imm64(struct gen *g, const struct image_insn *insn)
@@ -192,12 +207,16 @@ static void gen_imm64(struct gen *g, const struct image_insn *insn)
 		g->known[insn->dst] = insn->imm;
 }
 
+static void wrote_by_load(struct gen *g, const struct image_insn *insn)
+{
+	wrote(g, insn->dst,
+	      INSN_MODE(insn->code) == INSN_MEMSX ? 64 : 8 * insn_width(insn->code));
+}
+
 static void gen_load(struct gen *g, const struct image_insn *insn)
 {
 	jit_emit_load(g, insn);
-	forget_reg(g, insn->dst);
-	g->bits[insn->dst] =
-		INSN_MODE(insn->code) == INSN_MEMSX ? 64 : 8 * insn_width(insn->code);
+	wrote_by_load(g, insn);
 }
 
 static void gen_atomic(struct gen *g, const struct image_insn *insn)
@@ -312,16 +331,36 @@ static void gen_dispatch(struct gen *g)
 
 /* -- Sequences of instructions that become one ----------------------------------------- */
 
+static const struct image_insn no_insn;
+
 /* The instruction @n after this one, if it is on the same straight line and pays no fuel. */
-static const struct image_insn *peek(const struct gen *g, u32 n)
+static const struct image_insn *look_ahead(const struct gen *g, u32 n)
 {
-	static const struct image_insn none;
 	u32 pc = g->pc + n;
 
 	if (pc >= image_func_end(g->checked, g->func) || g->checked->marks[pc] & MARK_SECOND ||
 	    (n && (g->checked->marks[pc] & MARK_TARGET || g->checked->charges[pc])))
-		return &none;
+		return &no_insn;
 	return &g->checked->insns[pc];
+}
+
+/* Which deferred operation is to be made with instruction @pc?  JIT_DEFERRED: none. */
+static u32 deferred_to(const struct gen *g, u32 pc)
+{
+	u32 i;
+
+	for (i = 0; i < JIT_DEFERRED; i++)
+		if (pc - g->deferred[i].at < g->deferred[i].len)
+			break;
+	return i;
+}
+
+/* As look_ahead(), for sequences: not if it is made with a deferred operation. */
+static const struct image_insn *peek(const struct gen *g, u32 n)
+{
+	if (JIT_THREE_OPERANDS && n && deferred_to(g, g->pc + n) < JIT_DEFERRED)
+		return &no_insn;
+	return look_ahead(g, n);
 }
 
 /* Is @insn this operation on two registers other than r10? */
@@ -414,8 +453,119 @@ static u32 fuse_sum(struct gen *g)
 		return 0;
 	jit_emit_sum(g, wide, &sum);
 	forget_reg(g, peek(g, 0)->dst);
-	forget_reg(g, sum.to);
+	wrote(g, sum.to, wide ? 64 : 32);
 	return n;
+}
+
+static bool has_two_operands(u8 op)
+{
+	switch (op) {
+	case INSN_ADD: case INSN_SUB: case INSN_OR: case INSN_AND: case INSN_XOR:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Matches an operation on the result @t of an instruction of the class @class that @n instructions
+ * make: t op= left; or to = left, to op= t, of which the copy may be missing, with t dead
+ * afterwards. Returns how many instructions there are then, or 0.
+ */
+static u32 parse_combined(const struct gen *g, u8 class, u8 t, u32 n, struct jit_combined *c)
+{
+	const struct image_insn *move = peek(g, n), *join = move;
+	u8 op;
+
+	if (is_op(move, class, INSN_MOV) && move->src != t && move->dst != t)
+		join = peek(g, ++n);
+	op = INSN_OP(join->code);
+	if (!is_op(join, class, op) || !has_two_operands(op) || join->src == join->dst)
+		return 0;
+	c->op = op;
+	c->to = join->dst;
+	if (join->dst == t) {
+		if (op == INSN_SUB || join != move)
+			return 0;
+		c->left = join->src;
+		return n + 1;
+	}
+	if (join->src != t || is_live(g, g->pc + n, 1 << t) ||
+	    (join != move && move->dst != join->dst))
+		return 0;
+	c->left = join == move ? join->dst : move->src;
+	return n + 1;
+}
+
+static void gen_combined(struct gen *g, const struct jit_deferred *d)
+{
+	jit_emit_combined(g, d->class == INSN_ALU64, &d->combined);
+	forget_reg(g, d->reg);
+	wrote(g, d->combined.to, d->class == INSN_ALU ? 32 : 64);
+}
+
+/* Can A64 combine these? It adds and subtracts registers that are shifted left. */
+static bool is_possible(const struct jit_combined *c)
+{
+	bool sum = c->op == INSN_ADD || c->op == INSN_SUB;
+
+	return c->multiply ? c->op == INSN_ADD : !sum || c->shift == JIT_LSL;
+}
+
+/* May @insn come between an operation that reads the registers @from, and the use of its result? */
+static bool may_come_between(const struct image_insn *insn, u16 from, u8 result)
+{
+	struct insn_effect effect = insn_effect(insn);
+	u8 class = INSN_CLASS(insn->code);
+
+	return insn != &no_insn && class != INSN_JMP && class != INSN_JMP32 &&
+	       !((effect.reads | effect.writes) & 1 << result) && !(effect.writes & from);
+}
+
+/* How far ahead combine() looks. */
+#define DEFER_MOST	16
+
+/*
+ * Makes the operation @d together with the first one on its result, which begins at the @n-th
+ * instruction, or defers it until there. Returns how many instructions are done, or 0.
+ */
+static u32 combine(struct gen *g, u32 n, struct jit_deferred *d)
+{
+	struct jit_combined *c = &d->combined;
+	u16 from = 1 << c->from;
+	u32 at = n, end, i = 0;
+
+	if (c->multiply && c->multiply->code & INSN_X)
+		from |= 1 << c->multiply->src;
+	while (!(end = parse_combined(g, d->class, d->reg, at, c)))
+		if (at - n == DEFER_MOST || !may_come_between(look_ahead(g, at++), from, d->reg))
+			return 0;
+	if (!is_possible(c))
+		return 0;
+	if (at == n) {
+		gen_combined(g, d);
+		return end;
+	}
+	while (g->deferred[i].len)
+		if (++i == JIT_DEFERRED)
+			return 0;
+	d->at = g->pc + at;
+	d->len = end - at;
+	g->deferred[i] = *d;
+	forget_reg(g, d->reg);
+	return n;
+}
+
+/* The use of a deferred operation's result. */
+static u32 fuse_deferred(struct gen *g)
+{
+	u32 i = JIT_THREE_OPERANDS ? deferred_to(g, g->pc) : JIT_DEFERRED, len;
+
+	if (i == JIT_DEFERRED)
+		return 0;
+	gen_combined(g, &g->deferred[i]);
+	len = g->deferred[i].len;
+	g->deferred[i].len = 0;
+	return len;
 }
 
 /*
@@ -427,7 +577,10 @@ static u32 fuse_rotation(struct gen *g)
 	const struct image_insn *move = peek(g, 0), *shift = peek(g, 1), *back = peek(g, 2), *join;
 	u8 class = INSN_CLASS(move->code), t = move->dst, s = move->src, u = s, other;
 	bool wide = class == INSN_ALU64;
-	u32 n = 3;
+	u32 n = 3, left, done;
+	struct jit_deferred d = {
+		.class = class, .combined = { .from = s, .shift = JIT_ROR },
+	};
 
 	if ((class != INSN_ALU && !wide) || !is_op(move, class, INSN_MOV) || t == s)
 		return 0;
@@ -444,20 +597,16 @@ static u32 fuse_rotation(struct gen *g)
 	    (join->dst != t && join->dst != u) || join->src != other ||
 	    is_live(g, g->pc + n, 1 << other))
 		return 0;
-	jit_emit_rotation(g, wide, join->dst, s,
-			  INSN_OP(shift->code) == INSN_LSH ? shift->imm : back->imm);
-	forget_reg(g, t);
-	forget_reg(g, u);
-	return n + 1;
-}
-
-static bool has_two_operands(u8 op)
-{
-	switch (op) {
-	case INSN_ADD: case INSN_SUB: case INSN_OR: case INSN_AND: case INSN_XOR:
-		return true;
+	left = INSN_OP(shift->code) == INSN_LSH ? shift->imm : back->imm;
+	d.combined.n = (wide ? 64 : 32) - left;
+	d.reg = join->dst;
+	done = JIT_THREE_OPERANDS ? combine(g, n + 1, &d) : 0;
+	if (!done) {
+		jit_emit_rotation(g, wide, join->dst, s, left);
+		wrote(g, join->dst, bits_of_class(join));
 	}
-	return false;
+	forget_reg(g, other);
+	return done ?: n + 1;
 }
 
 /* Is the loaded value used once, as an operand of @next? */
@@ -483,24 +632,57 @@ static u32 fuse_load(struct gen *g)
 	jit_emit_load_use(g, load, next);
 	forget_reg(g, load->dst);
 	if (!insn_is_jump(next))
-		forget_reg(g, next->dst);
+		wrote(g, next->dst, bits_of_class(next));
 	return 2;
 }
 
-/* Folds an address computation into the only load or store that uses it. */
+/*
+ * Is the address in @reg used only by the @n-th instruction, a load or store there? Reports of
+ * addresses outside of the arena need the address.
+ */
+static bool is_only_use(const struct gen *g, u32 n, u8 reg)
+{
+	const struct image_insn *use = peek(g, n);
+
+	if (base_of(use) != reg || g->checked->image->flags & IMAGE_CHECKED)
+		return false;
+	if (INSN_CLASS(use->code) == INSN_STX && use->src == reg)
+		return false;
+	return insn_effect(use).writes & 1 << reg || !is_live(g, g->pc + n, 1 << reg);
+}
+
+/* Is the @n-th instruction @reg += index, and the next one the only use of this address? */
+static bool is_indexed(const struct gen *g, u32 n, u8 reg)
+{
+	const struct image_insn *add = peek(g, n);
+
+	return JIT_THREE_OPERANDS && is_op(add, INSN_ALU64, INSN_ADD) && add->dst == reg &&
+	       add->src != reg && is_only_use(g, n + 1, reg);
+}
+
+static u32 gen_indexed(struct gen *g, u32 n, s32 from, bool frame)
+{
+	const struct image_insn *add = peek(g, n), *use = peek(g, n + 1);
+
+	jit_emit_indexed(g, use, from, frame, add->src);
+	forget_reg(g, add->dst);
+	if (INSN_CLASS(use->code) == INSN_LDX)
+		wrote_by_load(g, use);
+	return n + 2;
+}
+
+/* Folds an address, perhaps with an index, into the only load or store that uses it. */
 static u32 fuse_address(struct gen *g)
 {
 	const struct image_insn *address = peek(g, 0), *use = peek(g, 2);
 	u8 reg = address->dst;
 	bool written = insn_effect(use).writes & 1 << reg;
 
-	if (address->src != INSN_ARENA || base_of(use) != reg ||
-	    g->checked->image->flags & IMAGE_CHECKED ||
-	    !is_plain(g, (s64)address->imm + use->off))
+	if (address->src != INSN_ARENA)
 		return 0;
-	if (INSN_CLASS(use->code) == INSN_STX && use->src == reg)
-		return 0;
-	if (!written && is_live(g, g->pc + 2, 1 << reg))
+	if (is_indexed(g, 2, reg))
+		return gen_indexed(g, 2, address->imm, false);
+	if (!is_only_use(g, 2, reg) || !is_plain(g, (s64)address->imm + use->off))
 		return 0;
 	g->known[reg] = address->imm;
 	g->pc += 2;
@@ -512,6 +694,22 @@ static u32 fuse_address(struct gen *g)
 	if (!written)
 		forget_reg(g, reg);
 	return 3;
+}
+
+/* Matches r = r10; r += a constant; perhaps r += index, and the only load or store there. */
+static u32 fuse_frame(struct gen *g)
+{
+	const struct image_insn *move = peek(g, 0), *add = peek(g, 1);
+
+	if (!JIT_THREE_OPERANDS || move->code != (INSN_ALU64 | INSN_X | INSN_MOV) || move->off ||
+	    move->src != INSN_R10 || add->code != (INSN_ALU64 | INSN_ADD) ||
+	    add->dst != move->dst)
+		return 0;
+	if (is_indexed(g, 2, move->dst))
+		return gen_indexed(g, 2, add->imm, true);
+	jit_emit_frame(g, move->dst, add->imm);
+	forget_reg(g, move->dst);
+	return 2;
 }
 
 /* An operation on two operands, neither of which is r10. */
@@ -529,20 +727,61 @@ static bool is_binary(const struct image_insn *insn)
 	return has_two_operands(INSN_OP(insn->code));
 }
 
+static bool is_shift_op(u8 op)
+{
+	return op == INSN_LSH || op == INSN_RSH || op == INSN_ARSH;
+}
+
+/*
+ * Matches t = s; t <<= n, >>= n or *= an operand, of which the copy may be missing; then see
+ * combine().
+ */
+static u32 fuse_combined(struct gen *g)
+{
+	static const u8 shifts[16] = {
+		[INSN_LSH >> 4] = JIT_LSL, [INSN_RSH >> 4] = JIT_LSR, [INSN_ARSH >> 4] = JIT_ASR,
+	};
+	const struct image_insn *first = peek(g, 0), *insn = first;
+	u8 class = INSN_CLASS(first->code), op;
+	struct jit_deferred d = { .class = class, .reg = first->dst };
+	u32 n = 1;
+
+	if (!JIT_THREE_OPERANDS || (class != INSN_ALU && class != INSN_ALU64))
+		return 0;
+	d.combined.from = first->dst;
+	if (is_op(first, class, INSN_MOV)) {
+		insn = peek(g, n++);
+		d.combined.from = first->src;
+	}
+	op = INSN_OP(insn->code);
+	if (INSN_CLASS(insn->code) != class || insn->dst != d.reg || !is_binary(insn))
+		return 0;
+	if (op == INSN_MUL && !(insn->code & INSN_X && insn->src == d.reg))
+		d.combined.multiply = insn;
+	else if (insn->code & INSN_X || !is_shift_op(op))
+		return 0;
+	d.combined.shift = shifts[op >> 4];
+	d.combined.n = insn->imm & (class == INSN_ALU64 ? 63 : 31);
+	return combine(g, n, &d);
+}
+
 /* Matches r = a; r op= b, or a constant. */
 static u32 fuse_copied(struct gen *g)
 {
 	const struct image_insn *move = peek(g, 0), *next = peek(g, 1);
 	u8 class = INSN_CLASS(move->code);
-	struct image_insn binary = *next;
+	struct image_insn binary = *next, left = *next;
+	u8 bits;
 
 	if (!JIT_THREE_OPERANDS || !is_op(move, class, INSN_MOV) || !is_binary(next) ||
 	    INSN_CLASS(next->code) != class || next->dst != move->dst)
 		return 0;
 	if (next->code & INSN_X && next->src == move->dst)
 		binary.src = move->src;
+	left.dst = move->src;
+	bits = bits_of(g, &left);
 	jit_emit_binary(g, &binary, move->src);
-	forget_reg(g, move->dst);
+	wrote(g, move->dst, bits);
 	return 2;
 }
 
@@ -552,6 +791,7 @@ static u32 fuse_moved(struct gen *g)
 	const struct image_insn *first = peek(g, 0), *move = peek(g, 1);
 	u8 class = INSN_CLASS(move->code), reg = first->dst;
 	struct image_insn binary = *first;
+	u8 bits = bits_of(g, first);
 
 	if (!JIT_THREE_OPERANDS || !is_binary(first) || !is_op(move, class, INSN_MOV) ||
 	    (class != INSN_ALU && class != INSN_ALU64) || move->src != reg ||
@@ -561,7 +801,7 @@ static u32 fuse_moved(struct gen *g)
 	binary.dst = move->dst;
 	jit_emit_binary(g, &binary, reg);
 	forget_reg(g, reg);
-	forget_reg(g, move->dst);
+	wrote(g, move->dst, class == INSN_ALU && bits > 32 ? 32 : bits);
 	return 2;
 }
 
@@ -571,21 +811,26 @@ static u32 fuse_moved(struct gen *g)
  */
 static u32 fuse(struct gen *g)
 {
+	u32 n = fuse_deferred(g);
+
+	if (n)
+		return n;
 	switch (peek(g, 0)->code) {
 	case INSN_ALU | INSN_X | INSN_MOV:
 	case INSN_ALU64 | INSN_X | INSN_MOV:
-		return fuse_rotation(g) ?: fuse_sum(g) ?: fuse_copied(g);
+		return fuse_rotation(g) ?: fuse_combined(g) ?: fuse_sum(g) ?: fuse_copied(g) ?:
+		       fuse_frame(g);
 	case INSN_ALU | INSN_ADD: case INSN_ALU | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_ADD: case INSN_ALU64 | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_LSH:
-		return fuse_sum(g) ?: fuse_moved(g);
+		return fuse_combined(g) ?: fuse_sum(g) ?: fuse_moved(g);
 	case INSN_LD | INSN_IMM | INSN_DW:
 		return fuse_address(g);
 	case INSN_LDX | INSN_MEM | INSN_W:
 	case INSN_LDX | INSN_MEM | INSN_DW:
 		return fuse_load(g);
 	}
-	return fuse_moved(g);
+	return fuse_combined(g) ?: fuse_moved(g);
 }
 
 /* -- The image --------------------------------------------------------------------------- */

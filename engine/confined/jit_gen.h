@@ -19,6 +19,33 @@ extern const u8 confined_poll[], confined_thunk[], confined_barrier[], confined_
 #define UNKNOWN	(-1)
 #define NONE	0x10		/* no register */
 
+/* The encodings of A64. */
+enum jit_shift { JIT_LSL, JIT_LSR, JIT_ASR, JIT_ROR };
+
+/**
+ * struct jit_combined - to = left op (from shifted by n); or left + from * an operand
+ * @multiply: the multiplication, or NULL
+ */
+struct jit_combined {
+	const struct image_insn *multiply;
+	u8 op, shift, n;
+	u8 from, left, to;
+};
+
+/**
+ * struct jit_deferred - an operation that is made together with another one on its result
+ * @at, @len: the other's instructions; @len is 0: none
+ * @class:    INSN_ALU or INSN_ALU64
+ * @reg:      has the result, in the image
+ */
+struct jit_deferred {
+	u32 at, len;
+	u8 class, reg;
+	struct jit_combined combined;
+};
+
+#define JIT_DEFERRED	4
+
 /**
  * struct gen - code that is being generated
  * @code:         destination of @room bytes, or NULL
@@ -33,9 +60,13 @@ extern const u8 confined_poll[], confined_thunk[], confined_barrier[], confined_
  * @masked:       for each scratch register of the architecture, the program's register whose
  *                masked value it holds, or NONE
  * @next_scratch: the scratch register to use next
+ * @placed:       for each register of the architecture for addresses in the arena, the program's
+ *                register whose masked value was added to the arena's address, or NONE
+ * @next_placed:  the one of these to use next
  * @in_place:     the program's registers that were masked in place
  * @flags_at:     the offset at which the processor's flags tell whether @flags_of is 0, as 64
  *                bits if @flags_wide
+ * @deferred:     shifts and multiplications that are still to be made
  * @known:        for each register, its value as an offset in the arena, or UNKNOWN
  * @bits:         for each register, the number of low bits that may be set
  */
@@ -55,10 +86,12 @@ struct gen {
 	u32 mask;
 	u8 masked[2];
 	u8 next_scratch;
+	u8 placed[JIT_PLACES], next_placed;
 	u16 in_place;
 	u32 flags_at;
 	u8 flags_of;
 	bool flags_wide;
+	struct jit_deferred deferred[JIT_DEFERRED];
 	s64 known[INSN_R10];
 	u8 bits[INSN_R10];
 };
@@ -145,6 +178,14 @@ struct jit_sum {
 };
 
 void jit_emit_sum(struct gen *g, bool wide, const struct jit_sum *sum);
+
+/* JIT_THREE_OPERANDS: these three. */
+void jit_emit_combined(struct gen *g, bool wide, const struct jit_combined *combined);
+/* @to = r10 + @disp */
+void jit_emit_frame(struct gen *g, u8 to, s32 disp);
+/* The load or store @use, at offset @from of the arena, or of r10 if @frame, plus @index. */
+void jit_emit_indexed(struct gen *g, const struct image_insn *use, s32 from, bool frame,
+		      u8 index);
 /* @to = @from, rotated left by @n bits. */
 void jit_emit_rotation(struct gen *g, bool wide, u8 to, u8 from, u8 n);
 /* @next uses the value that @load loads, as one of its two registers; it is dead afterwards. */
@@ -220,18 +261,25 @@ static inline bool is_plain(const struct gen *g, s64 imm)
 
 static inline void forget_scratch(struct gen *g)
 {
+	int i;
+
 	g->masked[0] = NONE;
 	g->masked[1] = NONE;
+	for (i = 0; i < JIT_PLACES; i++)
+		g->placed[i] = NONE;
 }
 
 /* The program's register @reg was written. */
 static inline void forget_reg(struct gen *g, u8 reg)
 {
-	unsigned int i;
+	int i;
 
 	for (i = 0; i < 2; i++)
 		if (g->masked[i] == reg)
 			g->masked[i] = NONE;
+	for (i = 0; i < JIT_PLACES; i++)
+		if (g->placed[i] == reg)
+			g->placed[i] = NONE;
 	g->in_place &= ~(1 << reg);
 	g->known[reg] = UNKNOWN;
 	g->bits[reg] = 64;

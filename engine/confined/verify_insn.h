@@ -47,6 +47,7 @@ enum verify_kind {
  * @reads:   registers whose values matter, except those of an address
  * @writes:  registers that it changes
  * @leaves:  registers that hold a value of the kernel afterwards
+ * @places:  of V_PLACES, registers that hold an address in the arena afterwards
  * @arena:   accesses up to 8 bytes of the arena at @index, or NO_INDEX, plus @disp
  * @align:   for an atomic access: required alignment; otherwise 0
  * @to:      target of its jump or call, relative to its own beginning
@@ -54,7 +55,7 @@ enum verify_kind {
  */
 struct verify_insn {
 	u8 len, kind, reg, slots;
-	verify_set reads, writes, leaves;
+	verify_set reads, writes, leaves, places;
 	bool arena;
 	u8 index, align;
 	s32 disp, imm;

@@ -107,7 +107,7 @@ const char *verify_step(const struct verify *v, struct verify_state *s,
 		return "writes a reserved register";
 	if (s->depth + in->slots > V_SLOTS)
 		return "stack push exceeds the limit";
-	s->masked &= ~in->writes;
+	s->masked = (s->masked & ~(in->writes | in->leaves)) | in->places;
 	s->by4 &= ~in->writes;
 	s->by8 &= ~in->writes;
 	s->unset = (s->unset & ~in->writes) | in->leaves;

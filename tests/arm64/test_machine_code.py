@@ -101,6 +101,7 @@ def planting(tmp: Path, thunks: int) -> Iterator[Callable[[str], str]]:
 
 MASKED = "and w16, w0, #0xffff; "
 PLACE = "add x9, x24, w23, uxtw; "
+SUM = MASKED + "add x10, x24, w16, uxtw; "
 PC = "mov w17, #1; movk w17, #0, lsl #16; "
 FUEL = "subs x26, x26, #{}; b.pl .+16; " + PC + "bl {}; "
 ROOM_CHECK = "ldr x16, [x25, #16]; cmp x28, x16; b.hs .+16; " + PC + "bl {}; "
@@ -134,6 +135,11 @@ GOOD = [
     "add x27, x24, w23, uxtw; ldr x1, [x27, #16]",
     "sub w23, w23, #8; and w23, w23, #0xffff; add x27, x24, w23, uxtw",
     "sub x9, x24, #8, lsl #12; ldr x1, [x9]",
+    SUM + "ldr x1, [x10, #8]; str x1, [x10]; ldursb x2, [x10, #-1]",
+    SUM + "mov x16, x0; mov x0, x1; ldr x1, [x10, #4088]",
+    SUM + "sub x9, x10, #8, lsl #12; add x9, x9, #8; ldr x1, [x9]",
+    SUM + "b .+4; :m10; ldr x1, [x10]",
+    "add x13, x24, w23, uxtw; ldr x1, [x13, #16]",
     "and w16, w0, #0xfff8; add x9, x24, w16, uxtw; ldaddal x1, x2, [x9]",
     "and w16, w0, #0xfff8; and w16, w16, #0xffff; add x9, x24, w16, uxtw; swpal x1, x2, [x9]",
     "and w16, w0, #0xfffc; add x9, x24, w16, uxtw; casal w6, w2, [x9]",
@@ -162,7 +168,12 @@ GOOD = [
     RETURN + PC + ":d0,r1,s17; " + TRY + "ret; :c10000",
     RETURN + ":d0,r1; str x30, [x28, #-8]!; " + ROOM_CHECK.format("fault_stack") + ":d1,c19000; "
     "str x19, [x28, #-8]!; :c10000",
+    "cbz x0, .+8; mov x0, x0; :",
+    "cbnz w1, .+12; tbz x19, #63, .+8; tbnz w2, #5, .+4; :",
     # What the generator writes for each operation on registers
+    "orr x0, x1, #1; eor w0, w1, #0xff00; and x0, x1, #0xffffffff00000000; and w0, w1, #-8",
+    "tst x0, #0x7f0; tst w1, #1; eor x0, x1, #0x8000000000000001",
+    "eor x0, x1, x2, ror #51; orr w0, w1, w2, lsl #31; and x0, x1, x2, asr #63; bic x0, x0, x1",
     "add x0, x1, x2, lsl #3; sub w3, w4, w6; subs xzr, x0, #4; ands xzr, x0, x1; cmp w0, w1",
     "orr w0, wzr, w1; orn x17, xzr, x2; eor x0, x1, x2; and x0, x1, x2",
     "movz x0, #1, lsl #48; movk x0, #2, lsl #16; movn w1, #3, lsl #16",
@@ -203,7 +214,9 @@ WRONG = {
     "add x9, x24, w0, uxtw; ldr x1, [x9]": UNMASKED,
     "ldr x1, [x24, wzr, uxtw]": NONE,
     "add x9, x24, wzr, uxtw; ldr x1, [x9]": NONE,
-    "and x16, x0, #0xffff; ldr x1, [x24, w16, uxtw]": NONE,
+    "and x16, x0, #0xffff; ldr x1, [x24, w16, uxtw]": UNMASKED,
+    MASKED + "orr w16, w16, #0x10000; ldr x1, [x24, w16, uxtw]": UNMASKED,
+    MASKED + "eor w16, w16, #0xffff; ldr x1, [x24, w16, uxtw]": UNMASKED,
     MASKED + "ldr x1, [x24, w16, sxtw]": NONE,
     MASKED + "ldr x1, [x24, x16]": NONE,
     MASKED + "ldr x1, [x24, w16, uxtw #3]": NONE,
@@ -261,6 +274,75 @@ WRONG = {
     "add x9, x27, #4; ldaddal x1, x2, [x9]": LINE,
     PLACE + ":; ldr x1, [x9]": "label is not at an instruction boundary",
     "ldr x1, [x9]": NONE,
+    # Sums in x10 to x13
+    "ldr x1, [x10, #8]": UNMASKED,
+    SUM + "ldr x1, [x11]": UNMASKED,
+    SUM + "ldr x1, [x14]": NONE,
+    "add x10, x24, w0, uxtw; ldr x1, [x10]": UNMASKED,
+    "add x10, x24, wzr, uxtw": NONE,
+    MASKED + "add x14, x24, w16, uxtw": NONE,
+    MASKED + "add x10, x25, w16, uxtw": NONE,
+    MASKED + "add w10, w24, w16, uxtw": NONE,
+    MASKED + "add x10, x24, w16, sxtw": NONE,
+    MASKED + "add x10, x24, w16, uxtw #1": NONE,
+    **{
+        SUM + text: NONE
+        for text in (
+            *("ldr x1, [x24, w10, uxtw]", "add x11, x24, w10, uxtw", "add x27, x24, w10, uxtw"),
+            *("add x9, x24, w10, uxtw; ldr x1, [x9]", "ldr x1, [x10, w16, uxtw]"),
+            *("ldr x1, [x10, #8]!", "ldr x1, [x10], #8", "ldp x0, x1, [x10]", "ldr q0, [x10]"),
+            *("prfm pldl1keep, [x10]", "ldaddal x1, x2, [x10]", "ldxr x0, [x10]"),
+        )
+    },
+    **{
+        SUM + text: READS
+        for text in (
+            *("mov x0, x10", "add x10, x10, #8", "and w10, w10, #0xffff", "str x10, [x10]"),
+            *("cbz x10, .+4; :", "tbz w10, #3, .+4; :", "cmp x10, x0"),
+        )
+    },
+    SUM + "ldr x10, [x10]": WRITES,
+    "and w10, w0, #0xffff; ldr x1, [x24, w10, uxtw]": WRITES,
+    "add x10, x24, #8": READS,
+    **{
+        SUM + text + "ldr x1, [x10]": UNMASKED
+        for text in (
+            "mov w16, #1; " + PC + "bl thunk; ",
+            FUEL.format(1, "poll"),
+            FRAME_CHECK.format("fault_stack"),
+            RANGE.format("fault_access"),
+            THUNK,
+            "bl leaf; ",
+            ":; ",
+            "add x10, x24, w23, uxtw; " + FUEL.format(1, "poll"),
+        )
+    },
+    SUM + "add x10, x24, w17, uxtw": UNMASKED,
+    "b .+4; :m10; ldr x1, [x10]": "register is not masked at branch target",
+    SUM + "sub x9, x10, #9, lsl #12; ldur x1, [x9, #-1]": GUARD,
+    SUM + "add x9, x10, #8, lsl #12; ldr x1, [x9, #4096]": GUARD,
+    SUM + "add x9, x10, #4; ldaddal x1, x2, [x9]": LINE,
+    "add x9, x10, #8; ldr x1, [x9]": UNMASKED,
+    # Branches on registers, and logical constants
+    **{f"{text}, .+4; :": READS for text in ("cbz x9", "cbnz w16", "tbz x24, #3", "tbnz w17, #0")},
+    "cbz x0, .+8": "branch target has no label",
+    "tbz x0, #1, .-8": "branch target has no label",
+    "sub w23, w23, #8; cbz x0, .+4; :": "frame register is not masked at branch target",
+    "eor x24, x0, #1": WRITES,
+    "orr x0, x24, #1": READS,
+    "eor w23, w23, #8": WRITES,
+    "ands w23, w23, #8": WRITES,
+    **{
+        text: NONE
+        for text in (
+            *("orr sp, x0, #1", "eor wsp, w0, #1", "and sp, x0, #0xff00000000"),
+            *("orr x0, x1, #0x5555555555555555", "orr w0, w1, #0x00ff00ff"),
+            *("and x0, x1, #0x0000ffff0000ffff", "mov x0, #0xff00ff00ff00ff"),
+            # All ones, and a shift of 32 bits by 32: reserved
+            *(".inst 0x32007c20", ".inst 0xb240fc20", ".inst 0x9240fc20"),
+            *(".inst 0x2a028020", ".inst 0x32400020", ".inst 0x32200020"),
+        )
+    },
     # The address in x9
     PLACE + "str x9, [x9]": NONE,
     PLACE + "strb w9, [x9, #1]": NONE,
@@ -405,14 +487,14 @@ WRONG = {
             *("br x0", "blr x0", "ret x0", "svc #0", "hvc #0", "smc #0", "brk #0", "hlt #0"),
             *("udf #0", "eret", "nop", "hint #20", "isb", "dsb sy", "dmb ish", "sb"),
             *("mrs x0, cntvct_el0", "msr nzcv, x0", "mrs x0, tpidr_el0", "dc zva, x0"),
-            *("ic ivau, x0", "cbz x0, .+8", "tbz x0, #1, .+8", "b.vs .+8", "b.vc .+8"),
+            *("ic ivau, x0", "b.vs .+8", "b.vc .+8"),
             *("b.mi .+8", "b.pl .+8", "b.al .+8", "b.nv .+8", "adr x0, .", "adrp x0, ."),
             *("ldr x0, .", "ldrsw x0, .", "cset w0, eq", "csel x0, x1, x2, eq", "adc x0, x1, x2"),
             *("ccmp x0, x1, #0, eq", "bfm x0, x1, #0, #3", "clz x0, x1", "rbit x0, x1"),
             *("umulh x0, x1, x2", "smaddl x0, w1, w2, x3", "crc32b w0, w1, w2", "fmov d0, x0"),
             *("add v0.2d, v1.2d, v2.2d", "stp x0, x1, [x28, #-16]!", "ldar x0, [x24]"),
-            *("orr w0, w1, #1", "ands w0, w1, #1", "add x0, x1, x2, lsr #1", "rev32 x0, x1"),
-            *("orr x0, x1, x2, lsl #1", "and x0, x1, #1", "pacia x0, x1", "autiasp", "xpaci x0"),
+            *("add x0, x1, x2, lsr #1", "rev32 x0, x1"),
+            *("pacia x0, x1", "autiasp", "xpaci x0"),
             *("retaa", "ldraa x0, [x24]", "irg x0, x1", "stg x0, [x24]", "wfi", "yield"),
         )
     },
@@ -480,9 +562,10 @@ WRITE_FIRST = {
 READ_ALL = {"cmp", "cmn", "tst"}
 CONDITIONS = ("eq", "ne", "cs", "cc", "hi", "ls", "ge", "lt", "gt", "le")
 BRANCHES = {"b", "bl", *(f"b.{c}" for c in CONDITIONS)}
+BRANCHES_ON = {"cbz", "cbnz", "tbz", "tbnz"}
 REGISTER = re.compile(r"\b[wx](\d+)\b|\b(?:wzr|xzr|sp|wsp)\b")
-MEMORY = re.compile(r"\[x2(?:(?P<frame>7)(?=, #|\])|4)(?:, (?:#(-?\d+)|w(\d+), uxtw))?\]")
-FRAME_PLACE = "x27, x24, w23, uxtw"
+MEMORY = re.compile(r"\[x(?:(?P<sum>27|1[0-3])(?=, #|\])|24)(?:, (?:#(-?\d+)|w(\d+), uxtw))?\]")
+SUMS = re.compile(r"x(27|1[0-3]), x24, w(\d+), uxtw")
 
 
 class Insn(ctypes.Structure):
@@ -491,7 +574,7 @@ class Insn(ctypes.Structure):
     _fields_ = [
         ("word", ctypes.c_uint64),
         *((name, ctypes.c_uint8) for name in ("len", "kind", "reg", "slots")),
-        *((name, ctypes.c_uint32) for name in ("reads", "writes", "leaves")),
+        *((name, ctypes.c_uint32) for name in ("reads", "writes", "leaves", "places")),
         ("arena", ctypes.c_bool),
         ("index", ctypes.c_uint8),
         ("align", ctypes.c_uint8),
@@ -509,17 +592,21 @@ def registers(text: str) -> int:
 def check_access(insn: Insn, operands: str) -> None:
     memory = MEMORY.search(operands)
     assert memory and insn.arena and not insn.align, "another address"
-    index = 23 if memory["frame"] else int(memory[3] or 0xFF)
+    index = int(memory["sum"] or memory[3] or 0xFF)
+    index = 23 if index == 27 else index
     assert (insn.disp, insn.index) == (int(memory[2] or 0), index)
 
 
 def check_words(insn: Insn, name: str, operands: str) -> None:
     """Is @insn what the disassembler read?"""
     first, _, rest = operands.partition(",")
-    reads, writes = registers(rest), registers(first)
+    reads, writes, places = registers(rest), registers(first), 0
     if name in BRANCHES:
         assert insn.to == int(operands.split()[0], 16) or insn.to < 0
         reads = writes = 0
+    elif name in BRANCHES_ON:
+        assert insn.to == int(rest.rpartition(" ")[2], 16) or insn.to < 0
+        reads, writes = writes, 0
     elif name.startswith(("ldr", "ldur")):
         check_access(insn, operands)
         reads = 0
@@ -528,15 +615,17 @@ def check_words(insn: Insn, name: str, operands: str) -> None:
         reads, writes = registers(first), 0
     elif name in READ_ALL:
         reads, writes = registers(operands), 0
-    elif operands == FRAME_PLACE:
-        assert (name, insn.arena, insn.disp, insn.index) == ("add", True, 0, 23)
+    elif (place := SUMS.fullmatch(operands)) and name == "add":
+        assert (insn.arena, insn.disp, insn.index) == (True, 0, int(place[2]))
         reads = writes = 0
+        places = 0 if place[1] == "27" else 1 << int(place[1])
+        assert places or insn.index == 23
     else:
         assert name in WRITE_FIRST, "not to be accepted"
         assert "sp" not in operands
     if name == "movk":
         reads = writes
-    assert (insn.reads, insn.writes, insn.leaves) == (reads, writes, 0)
+    assert (insn.reads, insn.writes, insn.leaves, insn.places) == (reads, writes, 0, places)
 
 
 def test_decodes_as_another_disassembler(tmp_path: Path) -> None:

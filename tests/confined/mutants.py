@@ -133,6 +133,22 @@ def all_insns() -> bytes:
     code += i.load(5, 4, 16) + i.load(5, 8, 16) + i.mov(2, 4)
     code += i.mov(1, 4) + i.load(5, 4, 8) + i.jump_ifi("ne", 5, 3, -3)
     code += i.load(5, 4, 16) + i.load(5, 4, 24) + i.mov(2, 4)
+    # Two operations that A64 makes at once, and branches on a register.
+    code += i.arena(5, 0x1100) + i.alu("add", 5, 2) + i.load(5, 5, 8)
+    code += i.mov(5, 10) + i.alui("add", 5, -24) + i.load(5, 5) + i.alu("add", 0, 5)
+    for op, n in (("rsh", 7), ("lsh", 9), ("arsh", 3), ("mul", 11)):
+        code += i.mov(5, 3) + i.alui(op, 5, n) + i.alu("add", 0, 5) + i.movi(5, 0)
+        code += i.mov(5, 0) + i.alui(op, 5, n) + i.mov(2, 3) + i.alu("xor", 2, 5)
+        code += i.alu("add", 0, 2) + i.alu("xor", 0, 5)
+    code += i.mov(5, 2) + i.alui("lsh", 5, 13) + i.alui("rsh", 2, 51) + i.alu("or", 2, 5)
+    code += i.alu("xor", 2, 0) + i.alu("add", 0, 2) + i.movi(5, 0)
+    for op, n in (("or", 0x7F0), ("xor", -16), ("and", -8), ("xor", 1), ("or", -0x7FFFFFFF)):
+        code += i.alui(op, 0, n) + i.alui(op, 0, n, wide=False) + i.alu("add", 0, 3)
+    for op, n in (("slt", 0), ("sge", 0), ("sgt", -1), ("sle", -1), ("set", 64), ("set", 0x70)):
+        code += i.jump_ifi(op, 3, n, 1) + i.alui("add", 0, 3)
+        code += i.jump_ifi(op, 0, n, 1, wide=False) + i.alui("add", 0, 5)
+    for op in ("eq", "ne"):
+        code += i.jump_ifi(op, 3, 0, 1) + i.alui("add", 0, 9)
     return code + i.call_number(1) + i.jump_ifi("ne", 6, 0, -30)
 
 

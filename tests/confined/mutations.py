@@ -411,7 +411,7 @@ WRONG = [
     ("\t\treturn op_mem(g, wide, XADD, src, p);", "\t\treturn op_mem(g, wide, CMPXCHG, src, p);"),
     ("\t\temit8(g, 16);\n", "\t\temit8(g, 8);\n"),
     ("\temit_scaled(g, to, p, sum->shift);", "\temit_scaled(g, to, p, !sum->shift);"),
-    ("INSN_LSH ? shift->imm : back->imm);", "INSN_LSH ? back->imm : shift->imm);"),
+    ("INSN_LSH ? shift->imm : back->imm;", "INSN_LSH ? back->imm : shift->imm;"),
     ("\t\t    (base != reg ||", "\t\t    (0 && base != reg ||"),
     ("\treturn g->jit->live[pc] & set;", "\treturn 0;"),
     ("(op == INSN_JEQ || op == INSN_JNE) && g->flags_at == g->at &&", "g->flags_at &&"),

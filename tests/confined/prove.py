@@ -60,7 +60,7 @@ class Insn(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_uint8) for name in ("len", "kind", "reg", "slots")),
-        *((name, ctypes.c_uint16) for name in ("reads", "writes", "leaves")),
+        *((name, ctypes.c_uint16) for name in ("reads", "writes", "leaves", "places")),
         ("arena", ctypes.c_bool),
         *((name, ctypes.c_uint8) for name in ("index", "align")),
         *((name, ctypes.c_int32) for name in ("disp", "imm")),

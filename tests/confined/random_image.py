@@ -93,3 +93,38 @@ def random_image(seed: int) -> bytes:
     loop += i.jump_ifi("ne", 9, 0, -(len(code) // 8 + 2)) + i.EXIT
     flags = i.CHECKED if rng.random() < 0.1 else 0
     return i.Image([(loop, 64)], flags=flags).pack()
+
+
+def operation(rng: random.Random) -> bytes:
+    """On r0 to r5, of the kinds that the code generator makes together, even at a distance."""
+    dst, src, wide = rng.randrange(6), rng.randrange(6), rng.random() < 0.6
+    kind = rng.random()
+    if kind < 0.2:
+        return i.alu("mov", dst, src, wide=wide)
+    if kind < 0.53:
+        n = rng.randrange(64 if wide else 32)
+        shift = i.alui(rng.choice(("lsh", "rsh", "arsh")), dst, n, wide=wide)
+        return rng.choice((b"", i.alu("mov", dst, src, wide=wide))) + shift
+    if kind < 0.55:
+        masked = i.alui("and", src, 0x7F0) + i.mov(dst, src) + i.alui("add", src, 1)
+        return masked + i.alui("and", dst, 0xFF)
+    if kind < 0.65:
+        imm = rng.randrange(-9, 99)
+        return rng.choice((i.alui("mul", dst, imm, wide=wide), i.alu("mul", dst, src, wide=wide)))
+    if kind < 0.9:
+        return i.alu(rng.choice(("add", "sub", "or", "and", "xor")), dst, src, wide=wide)
+    if kind < 0.93:
+        at = i.arena(dst, 0x1008) + i.alu("add", dst, src)
+        return at + i.load(rng.choice((dst, src)), dst, rng.choice((-8, 0, 8)))
+    if kind < 0.96:
+        at = i.mov(dst, 10) + i.alui("add", dst, -16) + i.alu("add", dst, src)
+        return at + rng.choice((i.load(dst, dst), i.store(dst, 8, src)))
+    imm = rng.choice((0xFF, 0xFF00, 0x7F0, -16, 0x7FFFFFFF, -0x80000000))
+    return i.alui(rng.choice(("and", "or", "xor")), dst, imm, wide=wide)
+
+
+def straight_line(seed: int) -> bytes:
+    rng = random.Random(seed)
+    code = i.movi(0, 1) + b"".join(operation(rng) for _ in range(60))
+    code += b"".join(i.alui("mul", 0, 31) + i.alu("add", 0, reg) for reg in range(1, 6))
+    return i.Image([(code + i.EXIT, 64)]).pack()

@@ -34,7 +34,7 @@ OTHERS = [
     (STEP, "in->writes & V_KEPT & ~frame", "in->writes & V_SECRET & ~frame"),
     (STEP, "<= arena_mask(v)", "<= arena_mask(v) + 1"),
     (STEP, "<= arena_mask(v)", "<= 2 * arena_mask(v)"),
-    (STEP, "\ts->masked &= ~in->writes;\n", ""),
+    (STEP, "(s->masked & ~(in->writes | in->leaves)) | in->places", "s->masked"),
     (STEP, "\ts->by4 &= ~in->writes;\n", ""),
     (STEP, "\ts->by8 &= ~in->writes;\n", ""),
     (STEP, "s->unset = (s->unset & ~in->writes) | in->leaves;", "s->unset &= ~in->writes;"),

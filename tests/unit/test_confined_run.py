@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from confined import insn as i
+from confined.random_image import straight_line
 from confined.subject import (
     ABORT,
     ACCESS,
@@ -177,6 +178,13 @@ def test_arithmetic_with_copies(op: str, wide: bool) -> None:
     with Machine(many(cases)) as machine:
         for case, want in enumerate(wants):
             check_registers(machine, case, values, want)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_operations_made_together(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(3):
+        run_all(straight_line(seed), *(rng.getrandbits(63) for _ in range(5)))
 
 
 @pytest.mark.parametrize("wide", [True, False])

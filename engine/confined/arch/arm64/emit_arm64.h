@@ -38,6 +38,38 @@ static inline void op_imm12(struct gen *g, bool wide, u32 op, u8 to, u8 a, u32 i
 	emit32(g, (wide ? SF : 0) | (op ^ 0x1a000000) | imm << 10 | a << 5 | to);
 }
 
+/*
+ * The fields of a logical constant: a run of ones, which may begin again at the lowest bit. False
+ * if @imm is none.
+ */
+static inline bool logical_fields(bool wide, u64 imm, u32 *fields)
+{
+	u64 all = wide ? ~0ULL : ~0U, run = imm & all;
+	u32 width = wide ? 64 : 32, low, n;
+	bool wraps = run & 1 && run >> (width - 1);
+
+	if (!run || run == all)
+		return false;
+	run ^= wraps ? all : 0;
+	low = __builtin_ctzll(run);
+	run >>= low;
+	if (run & (run + 1))
+		return false;
+	n = 64 - __builtin_clzll(run);
+	if (wraps) {
+		low += n;
+		n = width - n;
+	}
+	*fields = (u32)wide << 22 | (width - low) % width << 16 | (n - 1) << 10;
+	return true;
+}
+
+/* and, orr, eor, ands with a constant: the opcodes of registers differ in bits. */
+static inline void op_logical(struct gen *g, bool wide, u32 op, u8 to, u8 a, u32 fields)
+{
+	emit32(g, (wide ? SF : 0) | (op ^ 0x18000000) | fields | a << 5 | to);
+}
+
 /* and rd, rn, #((1 << n) - 1) << low, of 32 bits: less than 32 ones. */
 static inline void and_run(struct gen *g, u8 to, u8 from, u8 low, u8 n)
 {

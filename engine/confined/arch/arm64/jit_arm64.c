@@ -12,6 +12,7 @@
 #define MACHINE	X25
 #define FUEL	X26
 #define FRAME_PLACE	X27
+#define PLACES		X10	/* JIT_PLACES of them */
 #define NATIVE	X28
 #define LINK	X30
 /* Within one instruction: constants, and quotients. */
@@ -67,13 +68,26 @@ static void emit_pc(struct gen *g)
 
 /* -- Branches --------------------------------------------------------------------- */
 
-enum { B = 0x14000000, BL = 0x94000000, B_COND = 0x54000000, RET = 0xd65f03c0 };
+enum {
+	B = 0x14000000, BL = 0x94000000, RET = 0xd65f03c0,
+	B_COND = 0x54000000, CBZ = 0x34000000, TBZ = 0x36000000,
+	/* Added to CBZ and TBZ for the opposite. */
+	NOT_ZERO = 1 << 24,
+};
+
+/* The bits of a branch that have its distance, in words. */
+static u32 distance_field(u32 insn)
+{
+	if ((insn & 0x7c000000) == B)
+		return 0x3ffffff;
+	return (insn & 0x7e000000) == TBZ ? 0x3fff << 5 : 0x7ffff << 5;
+}
 
 static u32 with_distance(u32 insn, s64 distance)
 {
-	if ((insn & 0xff000010) == B_COND)
-		return insn | ((u32)(distance >> 2) & 0x7ffff) << 5;
-	return insn | ((u32)(distance >> 2) & 0x3ffffff);
+	u32 field = distance_field(insn), words = distance >> 2;
+
+	return (insn & ~field) | ((insn & 0x7c000000) == B ? words & field : words << 5 & field);
 }
 
 void jit_emit_distance(u8 *code, u64 exec, u64 to)
@@ -81,8 +95,7 @@ void jit_emit_distance(u8 *code, u64 exec, u64 to)
 	u32 insn;
 
 	memcpy(&insn, code, 4);
-	insn = with_distance(insn & ((insn & 0xff000010) == B_COND ? 0xff00001f : 0xfc000000),
-			     (s64)(to - exec));
+	insn = with_distance(insn, (s64)(to - exec));
 	memcpy(code, &insn, 4);
 }
 
@@ -126,16 +139,19 @@ void jit_emit_goto_stub(struct gen *g, const u8 *stub)
 	jit_emit_goto(g, (u64)(unsigned long)stub);
 }
 
-/* b.cond reaches 1 MiB, which is more than the code of this many instructions. */
+/* b.cond and cbz reach 1 MiB, tbz 32 KiB: more than the code of this many instructions. */
 #define NEAR_INSNS	4096
+#define NEARER_INSNS	128
 
-static void branch_insn(struct gen *g, u8 cond, u32 target)
+/* @insn: a conditional branch, without its distance */
+static void branch_insn(struct gen *g, u32 insn, u32 target)
 {
 	u32 away = target > g->pc ? target - g->pc : g->pc - target, skip;
 
-	if (away < NEAR_INSNS)
-		return branch_to(g, B_COND | cond, exec_of(g, target));
-	skip = branch_unless(g, cond ^ 1);
+	if (away < ((insn & 0x7e000000) == TBZ ? NEARER_INSNS : NEAR_INSNS))
+		return branch_to(g, insn, exec_of(g, target));
+	skip = g->at;
+	emit32(g, insn ^ ((insn & 0x7c000000) == CBZ ? NOT_ZERO : 1));
 	branch_to(g, B, exec_of(g, target));
 	bind_here(g, skip);
 	jit_label_next(g);
@@ -180,14 +196,25 @@ static void add_constant(struct gen *g, bool wide, u8 to, u8 from, s64 imm)
 	op3(g, wide, ADD, to, from, SPARE);
 }
 
+/* @to = r10 + @disp */
+static void frame_address(struct gen *g, u8 to, s32 disp)
+{
+	load_machine(g, to, MACHINE_AT_USER);
+	op3(g, true, ADD, to, to, FRAME);
+	add_constant(g, true, to, to, (s64)frame_size(g) + disp);
+}
+
+void jit_emit_frame(struct gen *g, u8 to, s32 disp)
+{
+	frame_address(g, regs[to], disp);
+}
+
 /* The machine register of the program's register @reg; r10's value is computed into @spare. */
 static u8 operand(struct gen *g, u8 reg, u8 spare)
 {
 	if (reg != INSN_R10)
 		return regs[reg];
-	load_machine(g, spare, MACHINE_AT_USER);
-	op3(g, true, ADD, spare, spare, FRAME);
-	add_constant(g, true, spare, spare, frame_size(g));
+	frame_address(g, spare, 0);
 	g->masked[spare - X16] = NONE;
 	return spare;
 }
@@ -203,12 +230,18 @@ static u8 scratch(struct gen *g, u8 avoid)
 
 /**
  * struct place - an operand in memory: the arena's address + w@index + @disp
- * @index: or XZR (NONE is a register's number here)
+ * @index: or XZR (NONE is a register's number here), or the register of PLACES that has the sum of
+ *         the first two
  */
 struct place {
 	u8 index;
 	s32 disp;
 };
+
+static bool is_sum(u8 reg)
+{
+	return reg >= PLACES && reg < PLACES + JIT_PLACES;
+}
 
 static u8 mask_reg(struct gen *g, u8 reg)
 {
@@ -225,6 +258,34 @@ static u8 mask_reg(struct gen *g, u8 reg)
 	g->next_scratch = !g->next_scratch;
 	and_ones(g, to, regs[reg], arena_shift(g));
 	return to;
+}
+
+/* @to = x24 + w@index */
+static void emit_place(struct gen *g, u8 to, u8 index)
+{
+	emit32(g, 0x8b204000 | index << 16 | BASE << 5 | to);
+}
+
+/*
+ * The address at the program's register @reg plus @off. A distance is added to a sum, which stays
+ * in a register for following accesses.
+ */
+static struct place sum_place(struct gen *g, u8 reg, s16 off)
+{
+	unsigned int i;
+	u8 index;
+
+	for (i = 0; i < JIT_PLACES; i++)
+		if (g->placed[i] == reg)
+			return (struct place){ PLACES + i, off };
+	index = mask_reg(g, reg);
+	if (!off)
+		return (struct place){ index, 0 };
+	i = g->next_placed;
+	g->next_placed = (i + 1) % JIT_PLACES;
+	g->placed[i] = reg;
+	emit_place(g, PLACES + i, index);
+	return (struct place){ PLACES + i, off };
 }
 
 /* IMAGE_CHECKED: reports addresses outside of the arena, which are masked as well. */
@@ -265,7 +326,7 @@ static struct place place_of(struct gen *g, u8 reg, s16 off, u32 width)
 		check_range(g, reg, off, width);
 	else if (g->known[reg] != UNKNOWN)
 		return known_place(g, g->known[reg], off);
-	return (struct place){ mask_reg(g, reg), off };
+	return sum_place(g, reg, off);
 }
 
 static u8 log_of(u8 code)
@@ -278,12 +339,6 @@ static u8 log_of(u8 code)
 	return 3;
 }
 
-/* @to = x24 + w@index */
-static void emit_place(struct gen *g, u8 to, u8 index)
-{
-	emit32(g, 0x8b204000 | index << 16 | BASE << 5 | to);
-}
-
 /* Can an instruction that accesses 1 << @log bytes add @disp to its base? */
 static bool is_near(u8 log, s32 disp)
 {
@@ -294,16 +349,19 @@ static bool is_near(u8 log, s32 disp)
 /*
  * Proof for all accesses: x24 is the arena's address, w@index less than its size, and the
  * distance reaches at most into the guards. x9 holds their sum, a secret, within this sequence,
- * so @reg of a store is another register. x27 is the sum already where the index is the frame.
+ * so @reg of a store is another register. x27 is the sum already where the index is the frame, and
+ * x10 to x13 are sums.
  */
 static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct place p)
 {
 	s32 high = p.disp >> 12, disp = p.disp;
 	u8 base = BASE;
 
-	if (p.index != XZR && !disp)
+	if (p.index != XZR && !disp && !is_sum(p.index))
 		return mem_index(g, log, opc, reg, BASE, p.index);
-	if (p.index == FRAME) {
+	if (is_sum(p.index)) {
+		base = p.index;
+	} else if (p.index == FRAME) {
 		base = FRAME_PLACE;
 	} else if (p.index != XZR) {
 		emit_place(g, SPARE, p.index);
@@ -324,17 +382,20 @@ static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct place p)
 	mem_imm(g, log, opc, reg, base, disp);
 }
 
-void jit_emit_load(struct gen *g, const struct image_insn *insn)
+static void emit_load(struct gen *g, const struct image_insn *insn, struct place p)
 {
 	bool sign = INSN_MODE(insn->code) == INSN_MEMSX;
-	struct place p = place_of(g, insn->src, insn->off, insn_width(insn->code));
 
 	access(g, log_of(insn->code), sign ? 2 : 1, regs[insn->dst], p);
 }
 
-void jit_emit_store(struct gen *g, const struct image_insn *insn)
+void jit_emit_load(struct gen *g, const struct image_insn *insn)
 {
-	struct place p = place_of(g, insn->dst, insn->off, insn_width(insn->code));
+	emit_load(g, insn, place_of(g, insn->src, insn->off, insn_width(insn->code)));
+}
+
+static void emit_store(struct gen *g, const struct image_insn *insn, struct place p)
+{
 	u8 src = XZR;
 
 	if (INSN_CLASS(insn->code) == INSN_STX)
@@ -342,6 +403,27 @@ void jit_emit_store(struct gen *g, const struct image_insn *insn)
 	else if (insn->imm)
 		load_imm(g, true, src = scratch(g, p.index), insn->imm);
 	access(g, log_of(insn->code), 0, src, p);
+}
+
+void jit_emit_store(struct gen *g, const struct image_insn *insn)
+{
+	emit_store(g, insn, place_of(g, insn->dst, insn->off, insn_width(insn->code)));
+}
+
+/* The arena begins at a multiple of its size, so its address in the process need not be added. */
+void jit_emit_indexed(struct gen *g, const struct image_insn *use, s32 from, bool frame, u8 index)
+{
+	struct place p = { scratch(g, XZR), use->off };
+
+	if (frame)
+		op3(g, false, ADD, p.index, FRAME, regs[index]);
+	add_constant(g, false, p.index, frame ? p.index : regs[index],
+		     frame ? (s64)from + frame_size(g) : from);
+	and_ones(g, p.index, p.index, arena_shift(g));
+	if (INSN_CLASS(use->code) == INSN_LDX)
+		emit_load(g, use, p);
+	else
+		emit_store(g, use, p);
 }
 
 enum {
@@ -447,6 +529,8 @@ static void gen_mov(struct gen *g, bool wide, u8 dst, const struct image_insn *i
 
 	if (!(insn->code & INSN_X))
 		return load_imm(g, wide, dst, insn->imm);
+	if (insn->src == INSN_R10 && wide && !insn->off)
+		return frame_address(g, dst, 0);
 	src = operand(g, insn->src, X16);
 	if (insn->off)
 		return bitfield(g, wide, 0x13, dst, src, 0, insn->off - 1);
@@ -466,27 +550,27 @@ static void gen_swap(struct gen *g, u8 dst, const struct image_insn *insn)
 		mov(g, false, dst, dst);
 }
 
-/* A constant that is a run of ones, where the upper half becomes zero: and_run(). */
-static bool gen_and(struct gen *g, bool wide, u8 dst, u8 left, const struct image_insn *insn)
-{
-	u32 ones = insn->imm, low;
+static const u32 ops[16] = {
+	[INSN_ADD >> 4] = ADD, [INSN_SUB >> 4] = SUB, [INSN_OR >> 4] = ORR,
+	[INSN_AND >> 4] = AND, [INSN_XOR >> 4] = EOR,
+};
 
-	if (insn->code & INSN_X || !ones || ones == ~0U || (wide && insn->imm < 0))
+/* A logical operation on a constant that is a run of ones. */
+static bool gen_logical(struct gen *g, bool wide, u32 op, u8 dst, u8 left, s32 imm)
+{
+	u32 fields;
+
+	/* AND is one of 32 bits where the upper half becomes zero, for the verifier. */
+	if (op == AND && imm >= 0)
+		wide = false;
+	if (!logical_fields(wide, (s64)imm, &fields))
 		return false;
-	low = __builtin_ctz(ones);
-	ones >>= low;
-	if (ones & (ones + 1))
-		return false;
-	and_run(g, dst, left, low, 32 - __builtin_clz(ones));
+	op_logical(g, wide, op, dst, left, fields);
 	return true;
 }
 
 void jit_emit_binary(struct gen *g, const struct image_insn *insn, u8 left_reg)
 {
-	static const u32 ops[16] = {
-		[INSN_ADD >> 4] = ADD, [INSN_SUB >> 4] = SUB, [INSN_OR >> 4] = ORR,
-		[INSN_AND >> 4] = AND, [INSN_XOR >> 4] = EOR,
-	};
 	bool wide = INSN_CLASS(insn->code) == INSN_ALU64;
 	u8 dst = regs[insn->dst], left = regs[left_reg], op = INSN_OP(insn->code);
 
@@ -502,7 +586,8 @@ void jit_emit_binary(struct gen *g, const struct image_insn *insn, u8 left_reg)
 		if (!(insn->code & INSN_X) && (op == INSN_ADD || op == INSN_SUB))
 			return add_constant(g, wide, dst, left,
 					    op == INSN_ADD ? insn->imm : -(s64)insn->imm);
-		if (op == INSN_AND && gen_and(g, wide, dst, left, insn))
+		if (!(insn->code & INSN_X) &&
+		    gen_logical(g, wide, ops[op >> 4], dst, left, insn->imm))
 			return;
 		op3(g, wide, ops[op >> 4], dst, left, second(g, insn));
 	}
@@ -550,6 +635,18 @@ void jit_emit_sum(struct gen *g, bool wide, const struct jit_sum *sum)
 		return add_constant(g, wide, to, base, sum->disp);
 	emit32(g, (wide ? SF : 0) | ADD | regs[sum->index] << 16 | sum->shift << 10 |
 		  base << 5 | to);
+}
+
+void jit_emit_combined(struct gen *g, bool wide, const struct jit_combined *c)
+{
+	u8 to = regs[c->to], left = regs[c->left], from = regs[c->from];
+
+	if (c->multiply)
+		emit32(g, (wide ? SF : 0) | MADD | second(g, c->multiply) << 16 | left << 10 |
+			  from << 5 | to);
+	else
+		op3(g, wide, ops[c->op >> 4] | (u32)c->shift << 22 | (u32)c->n << 10, to, left,
+		    from);
 }
 
 void jit_emit_rotation(struct gen *g, bool wide, u8 to, u8 from, u8 n)
@@ -658,17 +755,52 @@ static const u8 conditions[16] = {
 	[INSN_JSGT >> 4] = GT, [INSN_JSGE >> 4] = GE, [INSN_JSLT >> 4] = LT, [INSN_JSLE >> 4] = LE,
 };
 
+/* The branch if bit @n is set, or if it is not. */
+static u32 bit_test(u8 n, bool set)
+{
+	return TBZ | (set ? NOT_ZERO : 0) | (u32)(n >> 5) << 31 | (u32)(n & 31) << 19;
+}
+
+/* The branch that tests a register itself, as a comparison with @imm does; 0: none does. */
+static u32 test_of(u8 op, bool wide, s32 imm)
+{
+	u8 sign = wide ? 63 : 31;
+
+	switch (op) {
+	case INSN_JEQ:
+		return imm ? 0 : CBZ | (wide ? SF : 0);
+	case INSN_JNE:
+		return imm ? 0 : CBZ | NOT_ZERO | (wide ? SF : 0);
+	case INSN_JSLT: case INSN_JSGE:
+		return imm ? 0 : bit_test(sign, op == INSN_JSLT);
+	case INSN_JSGT: case INSN_JSLE:
+		return imm != -1 ? 0 : bit_test(sign, op == INSN_JSLE);
+	case INSN_JSET:
+		if (!imm || imm & (imm - 1) || (wide && imm < 0))
+			return 0;
+		return bit_test(__builtin_ctz(imm), true);
+	}
+	return 0;
+}
+
 void jit_emit_branch(struct gen *g, const struct image_insn *insn, u32 target)
 {
 	bool wide = INSN_CLASS(insn->code) == INSN_JMP;
 	u8 op = INSN_OP(insn->code), dst = operand(g, insn->dst, X16);
+	u32 test = insn->code & INSN_X ? 0 : test_of(op, wide, insn->imm), fields;
 
-	if (!(insn->code & INSN_X) && op != INSN_JSET && insn->imm > -0x1000 && insn->imm < 0x1000)
+	if (test)
+		return branch_insn(g, test | dst, target);
+	if (!(insn->code & INSN_X) && op == INSN_JSET &&
+	    logical_fields(wide, (s64)insn->imm, &fields))
+		op_logical(g, wide, ANDS, XZR, dst, fields);
+	else if (!(insn->code & INSN_X) && op != INSN_JSET && insn->imm > -0x1000 &&
+		 insn->imm < 0x1000)
 		op_imm12(g, wide, insn->imm < 0 ? ADDS : SUBS, XZR, dst,
 			 insn->imm < 0 ? -insn->imm : insn->imm);
 	else
 		op3(g, wide, op == INSN_JSET ? ANDS : SUBS, XZR, dst, second(g, insn));
-	branch_insn(g, conditions[op >> 4], target);
+	branch_insn(g, B_COND | conditions[op >> 4], target);
 }
 
 void jit_emit_call(struct gen *g, u64 to)
@@ -737,7 +869,8 @@ void jit_emit_load_use(struct gen *g, const struct image_insn *load,
 		return jit_emit_alu(g, next);
 	op3(g, wide, SUBS, XZR, right ? other : loaded, right ? loaded : other);
 	g->pc++;
-	branch_insn(g, conditions[INSN_OP(next->code) >> 4], g->pc + 1 + insn_jump_offset(next));
+	branch_insn(g, B_COND | conditions[INSN_OP(next->code) >> 4],
+		    g->pc + 1 + insn_jump_offset(next));
 	g->pc--;
 }
 
@@ -745,6 +878,8 @@ void jit_emit_load_use(struct gen *g, const struct image_insn *load,
 
 static void compare_number(struct gen *g, u32 n)
 {
+	if (n < 0x1000)
+		return op_imm12(g, true, SUBS, XZR, X16, n);
 	mov_wide(g, false, MOVZ, SPARE, n, 0);
 	mov_wide(g, false, MOVK, SPARE, n >> 16, 1);
 	op3(g, true, SUBS, XZR, X16, SPARE);

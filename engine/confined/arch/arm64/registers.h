@@ -12,6 +12,7 @@
  *   x27               the frame's address, or that of an earlier frame: always in the arena
  *   x28               the stack of return addresses and saved registers, downwards
  *   x30               the return address, until a function pushes it
+ *   x10 to x13        addresses in the arena, on a straight line: never values
  *   x9 x16 x17        masked addresses, and constants; scratch within one instruction. x9 also
  *                     holds addresses of the kernel, within sequences of verify_arm64.c
  *
@@ -35,6 +36,7 @@ enum {
 #define V_MACHINE	X25
 #define V_PC		X17
 #define V_ADDRESS	X16
+#define V_PLACES	(V_BIT(X10) | V_BIT(X11) | V_BIT(X12) | V_BIT(X13))
 #define V_SCRATCH	(V_BIT(X9) | V_REPORTED)
 #define V_REPORTED	(V_BIT(V_ADDRESS) | V_BIT(V_PC))
 /* No instruction may write other registers, or read them as values. */
@@ -51,6 +53,8 @@ typedef u32 verify_set;
 #define V_INSN_ALIGN	4
 /* Has operations on two registers with the result in a third? */
 #define JIT_THREE_OPERANDS true
+/* Registers that keep addresses in the arena. */
+#define JIT_PLACES	4
 /* Words on the stack that a routine pushes before it may call: its return address. */
 #define V_LINKED	1
 /* Words on the stack by which thunks get a sixth argument: it is in a register. */

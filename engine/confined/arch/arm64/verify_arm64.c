@@ -3,11 +3,13 @@
  * Implements verify_insn.h for A64: the instructions and sequences of instructions that generated
  * code may have. Everything else is refused, even if it is valid for processors.
  *
- * The arena is accessed in three forms. [x24, wN, uxtw] is one instruction. For other distances a
+ * The arena is accessed in four forms. [x24, wN, uxtw] is one instruction. For other distances a
  * sequence computes the address into x9, and accesses memory there; it is checked as one
  * instruction, so no branch leads into it, and x9 may not be read afterwards. x27 is an address in
  * the arena at all times: it is written only as x24 + w23, with w23 masked, and moved by stubs with
- * the arena. It is checked as the frame is, but need not be that of the present frame.
+ * the arena. It is checked as the frame is, but need not be that of the present frame. x10 to x13
+ * are written only as x24 + wN, with wN masked: for these, a set bit of verify_state.masked says
+ * that it is such a sum, so they are bases only, and never indices; C code may change them.
  */
 #include "../../machine.h"
 #include "../../verify_insn.h"
@@ -144,7 +146,7 @@ static bool take_row(const u8 *code, struct verify_insn *in, u8 kind, u32 len, u
 	in->len = 4 * len;
 	in->to = 4 * ((s64)call + sign_extend(word_at(code, call), 26));
 	in->writes = V_SCRATCH;
-	in->leaves = V_SCRATCH;
+	in->leaves = V_SCRATCH | V_PLACES;
 	return true;
 }
 
@@ -262,23 +264,37 @@ static bool take_distance(u32 w, u32 from, struct verify_insn *in)
 	return true;
 }
 
+static bool is_place(u32 reg)
+{
+	return V_BIT(reg) & V_PLACES;
+}
+
+/* x24 + wN: sets @in->index. */
+static bool take_sum(u32 w, struct verify_insn *in)
+{
+	in->index = rm(w);
+	return (w & 0xffe0ffe0) == (0x8b204000 | BASE << 5) && rm(w) != XZR && !is_place(rm(w));
+}
+
 /*
- * The address in x9, from x27, x24, or x24 and an index; perhaps plus constants; then an access
- * there, which must not read x9 as a value.
+ * The address in x9, from x10 to x13, x27, x24, or x24 and an index; perhaps plus constants; then
+ * an access there, which must not read x9 as a value.
  */
 static bool decode_place(const u8 *code, u32 n, struct verify_insn *in)
 {
 	u32 w = word_at(code, 0), i;
 
-	if ((w & 0xffe0ffff) == (0x8b204000 | BASE << 5 | PLACE))
-		in->index = rm(w);
+	if (is_place(rn(w)) && take_distance(w, rn(w), in))
+		in->index = rn(w);
 	else if (take_distance(w, V_FRAME_PLACE, in))
 		in->index = V_FRAME;
-	else if (!take_distance(w, BASE, in))
+	else if (take_distance(w, BASE, in))
+		in->index = NO_INDEX;
+	else if (rd(w) != PLACE || !take_sum(w, in))
 		return false;
 	for (i = 1; i < n && i < 3 && take_distance(word_at(code, i), PLACE, in); i++)
 		;
-	if (i == n || in->index == XZR ||
+	if (i == n ||
 	    (!take_access(word_at(code, i), PLACE, in) && !take_atomic(word_at(code, i), in)))
 		return false;
 	in->arena = true;
@@ -293,7 +309,7 @@ static bool decode_place(const u8 *code, u32 n, struct verify_insn *in)
 /* x27 = x24 + w23, where an access at w23 would be allowed */
 #define PLACE_FRAME	(0x8b204000 | V_FRAME << 16 | BASE << 5 | V_FRAME_PLACE)
 
-/* Accesses at x24 or x27 plus a constant, or at [x24, wN, uxtw]; and PLACE_FRAME. */
+/* Accesses at x24, x27 or x10 to x13 plus a constant, or at [x24, wN, uxtw]; and such sums. */
 static bool decode_access(u32 w, struct verify_insn *in)
 {
 	in->arena = true;
@@ -303,7 +319,16 @@ static bool decode_access(u32 w, struct verify_insn *in)
 		in->index = V_FRAME;
 		return true;
 	}
-	if ((w & 0x3f20fc00) != 0x38204800 || rn(w) != BASE || !is_move(w) || rm(w) == XZR)
+	if (is_place(rn(w)) && take_access(w, rn(w), in)) {
+		in->index = rn(w);
+		return true;
+	}
+	if (is_place(rd(w)) && take_sum(w, in)) {
+		in->places = V_BIT(rd(w));
+		return true;
+	}
+	if ((w & 0x3f20fc00) != 0x38204800 || rn(w) != BASE || !is_move(w) || rm(w) == XZR ||
+	    is_place(rm(w)))
 		return false;
 	in->index = rm(w);
 	take_value(w, in);
@@ -322,6 +347,7 @@ static bool decode_access(u32 w, struct verify_insn *in)
 #define WIDTH_N	V_BIT(7)	/* bit 22 is set with 64 bits; else bits 15 and 21 are clear */
 #define WIDTH_15	V_BIT(8)	/* bit 15 may be set with 64 bits only */
 #define WIDTH_22	V_BIT(9)	/* bit 22 likewise */
+#define LOGICAL		V_BIT(10)	/* a run of ones, but not all */
 
 static const struct row {
 	u32 value, mask, does;
@@ -330,10 +356,17 @@ static const struct row {
 	{ 0x0b000000, 0x1fe00000, RD | RN | RM | WIDTH_15 },
 	{ 0x11000000, 0x3f800000, RD | RN | NO_SP },
 	{ 0x31000000, 0x3f800000, RD | RN | NO_SP | COMPARES },
-	/* and, orr, eor, ands; and of the second's complement */
-	{ 0x0a000000, 0x1fc0fc00, RD | RN | RM },
-	/* and, with a constant: see decode_mask() */
-	{ 0x12000000, 0xffe08000, RD | RN | NO_SP },
+	/* and, orr, eor, ands: of the second shifted or rotated; and of its complement */
+	{ 0x0a000000, 0x1f000000, RD | RN | RM | WIDTH_15 },
+	/* and, with a constant: see decode_mask(); orr and eor; ands; with 64 bits */
+	{ 0x12000000, 0xffe08000, RD | RN | NO_SP | LOGICAL },
+	{ 0x32000000, 0xffe08000, RD | RN | NO_SP | LOGICAL },
+	{ 0x52000000, 0xffe08000, RD | RN | NO_SP | LOGICAL },
+	{ 0x72000000, 0xffe08000, RD | RN | NO_SP | COMPARES | LOGICAL },
+	{ 0x92400000, 0xffc00000, RD | RN | NO_SP | LOGICAL },
+	{ 0xb2400000, 0xffc00000, RD | RN | NO_SP | LOGICAL },
+	{ 0xd2400000, 0xffc00000, RD | RN | NO_SP | LOGICAL },
+	{ 0xf2400000, 0xffc00000, RD | RN | NO_SP | COMPARES | LOGICAL },
 	/* sbfm; ubfm; extr */
 	{ 0x13000000, 0x7f800000, RD | RN | WIDTH_N },
 	{ 0x53000000, 0x7f800000, RD | RN | WIDTH_N },
@@ -367,23 +400,21 @@ static bool fits_width(u32 w, u32 does)
 
 static bool fits_registers(u32 w, u32 does)
 {
+	if (does & LOGICAL && (w >> 10 & 63) == (is_wide(w) ? 63 : 31))
+		return false;
 	if (!(does & NO_SP))
 		return true;
 	return rn(w) != XZR && (rd(w) != XZR || does & COMPARES);
 }
 
 /* The 32 bits of a logical constant: a run of ones, rotated right. */
-static bool decode_mask(u32 w, struct verify_insn *in)
+static void decode_mask(u32 w, struct verify_insn *in)
 {
-	u32 ones = w >> 10 & 31, by = w >> 16 & 31, v;
+	u32 ones = w >> 10 & 31, by = w >> 16 & 31, v = (2U << ones) - 1;
 
-	if (ones == 31)
-		return false;
-	v = (2U << ones) - 1;
 	in->imm = by ? v >> by | v << (32 - by) : v;
 	in->kind = rd(w) == rn(w) ? V_MASK : V_MASK_COPY;
 	in->reg = rd(w);
-	return true;
 }
 
 static bool decode_row_of_registers(u32 w, const struct row *row, struct verify_insn *in)
@@ -396,7 +427,7 @@ static bool decode_row_of_registers(u32 w, const struct row *row, struct verify_
 	in->reads |= row->does & RM ? set_of(rm(w)) : 0;
 	in->reads |= row->does & RA ? set_of(w >> 10) : 0;
 	if (row->value == 0x12000000)
-		return decode_mask(w, in);
+		decode_mask(w, in);
 	if (row->value == 0x11000000 && !is_wide(w) && rd(w) == V_FRAME && rn(w) == V_FRAME) {
 		in->kind = V_MOVE_FRAME;
 		in->imm = (w >> 10 & 0xfff) << (w & 1U << 22 ? 12 : 0);
@@ -445,6 +476,13 @@ static bool decode_branch(u32 w, struct verify_insn *in)
 	if ((w & 0x7c000000) == 0x14000000) {
 		in->kind = is_wide(w) ? V_CALL : V_JUMP;
 		in->to = 4 * sign_extend(w, 26);
+		return true;
+	}
+	if ((w & 0x7c000000) == 0x34000000) {
+		/* cbz and cbnz; tbz and tbnz */
+		in->kind = V_BRANCH;
+		in->to = 4 * sign_extend(w >> 5, w >> 25 & 1 ? 14 : 19);
+		in->reads = set_of(rd(w));
 		return true;
 	}
 	if ((w & 0xff000010) != 0x54000000)

@@ -41,6 +41,9 @@ typedef u16 verify_set;
 #define V_INSN_ALIGN	1
 /* Has operations on two registers with the result in a third? */
 #define JIT_THREE_OPERANDS false
+/* Registers that keep addresses in the arena: none is needed. */
+#define JIT_PLACES	0
+#define V_PLACES	0
 /* Words on the stack that a routine pushes before it may call: calls push return addresses. */
 #define V_LINKED	0
 /* Words on the stack by which thunks get a sixth argument: above it is machine.run's register. */
