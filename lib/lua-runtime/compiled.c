@@ -894,6 +894,30 @@ static long compiled_field(Table *t, TString *key)
 	return ttisnil(gval(n)) ? 0 : (long)gval(n);
 }
 
+/*
+ * As above, and adds the key if it is missing, as newkey() does. 0 also if a metatable may want to
+ * know, if there is no room, or if the collector has to be told of the key or its value.
+ */
+static long compiled_added(Table *t, TString *key)
+{
+	Node *main = hashstr(t, key), *n = main;
+
+	if (t->metatable || t->marked & (OBJECT_BLACK | OBJECT_WATCHED))
+		return 0;
+	t->flags = 0;
+	do {
+		if (rawtsvalue(gkey(n)) == key && ttisstring(gkey(n)))
+			return (long)gval(n);
+		n = gnext(n);
+	} while (n);
+	n = freenode(t, main);
+	if (!n)
+		return 0;
+	gkey(n)->value.gc = (GCObject *)key;
+	gkey(n)->tt = LUA_TSTRING;
+	return (long)gval(n);
+}
+
 #define compiled_call compiled_call_at
 #define compiled_copied memcpy
 #define HELPER_ENTRY(name)	[HELPER_##name] = (uint64_t)compiled_##name,

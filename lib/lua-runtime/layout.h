@@ -123,7 +123,7 @@ enum {
 /*
  * Functions that compiled code calls, with L and usually the pc of the current instruction. pcall
  * is called like a compiled function, enter with L and the other arguments of one, resume with L
- * and a function's slot, pc and wanted results, field with a table and a string, view with a
+ * and a function's slot, pc and wanted results, field and added with a table and a string, view with a
  * userdata and an integer, copied as memcpy(), replied with a frame, a length and a
  * view. text.c has those for text, from captures on, and compiled.c the
  * others, each as compiled_NAME().
@@ -135,7 +135,7 @@ enum {
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
 	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view) \
-	X(find_byte) X(found_one) X(found_few) X(read_number) X(frame_text) X(copied) X(replied)
+	X(find_byte) X(found_one) X(found_few) X(read_number) X(frame_text) X(copied) X(replied) X(added)
 
 /* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \

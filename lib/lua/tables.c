@@ -288,6 +288,28 @@ static void compile_field(struct compiler *c, u32 helper)
 	emit_land(c->e, back);
 }
 
+/* r3 = the address of the value for the string in r2 in the table in r1, which may be added. */
+static void call_added(struct compiler *c, u32 slow)
+{
+	emit_call(c->e, c->runtime->exports.helpers[HELPER_added]);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_mov(c->e, 3, 0);
+}
+
+/* Sets a field of a table that this function made, where it is mostly new. */
+static void set_new_field(struct compiler *c)
+{
+	u32 back = emit_label(c->e), slow = cold_helper(c, HELPER_settable, back);
+
+	load_table(c, 1, slow);
+	load_name(c, 2);
+	call_added(c, slow);
+	load_value(c, c_of(insn_at(c)));
+	emit_store(c->e, INSN_DW, 3, 0, 4);
+	emit_store(c->e, INSN_W, 3, VALUE_TAG, 5);
+	emit_land(c->e, back);
+}
+
 static bool may_be_table(const struct compiler *c, u32 reg)
 {
 	return fact_at(&c->types, c->pc, reg)->types & T_TABLE;
@@ -550,8 +572,9 @@ void compile_settable(struct compiler *c)
 		return call_helper(c, HELPER_settable, c->pc);
 	if (is_name(c, b_of(i)) && runtime_library_name(c->runtime, c->p->k[b_of(i) & ~RK_K]))
 		return set_slowly(c);
-	if (is_name(c, b_of(i)) && fact_at(&c->types, c->pc, a_of(i))->origin != NEW_TABLE)
-		return compile_field(c, HELPER_settable);
+	if (is_name(c, b_of(i)))
+		return fact_at(&c->types, c->pc, a_of(i))->origin == NEW_TABLE ?
+		       set_new_field(c) : compile_field(c, HELPER_settable);
 	back = emit_label(c->e);
 	slow = cold_helper(c, HELPER_settable, back);
 	if (is_text(c, b_of(i))) {

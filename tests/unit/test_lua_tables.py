@@ -112,6 +112,74 @@ def test_new_elements(stress: str) -> None:
     assert done.returncode == 0 and "3:new 1:new 9:9" in done.stdout
 
 
+# Fields of tables that the same function made: with room for them or without, collisions, and
+# metatables that are asked, or whose absent fields were remembered.
+FIELDS = """
+local function show(t)
+  local seen = {}
+  for k, v in pairs(t) do seen[#seen + 1] = tostring(k) .. "=" .. (t == v and "self" or type(v)) end
+  print(table.concat(seen, " "))
+end
+local function two(x, y) local t = { a = x, b = y } return t end
+local function many(x)
+  return { a = x, b = 2, c = x, d = "d", e = { x }, f = false, g = two, h = x, i = nil, j = {} }
+end
+local function more(x)
+  local t = { a = x }
+  t.b = x t.c = x t.d = x t.a = nil t.e = x t.f = x
+  t.g = {} t.g.h = t t.a = "again" t.b = nil t.i = x
+  return t
+end
+local function freed(x)
+  local t = { a = x, b = x }
+  t.a = nil t.b = nil t.c = x t.d = x t.a = x
+  return t
+end
+local log = {}
+local function asked(x)
+  local t = { a = x }
+  setmetatable(t, { __newindex = function(t, k, v) log[#log + 1] = k rawset(t, k, v) end })
+  t.a = 5 t.b = 6 t.a = nil t.a = 7 t.b = 8
+  return t
+end
+local function late()
+  local mt = {}
+  local t = setmetatable({}, mt)
+  local absent, same = t.x, t == {}
+  mt.__index = function(_, k) return k .. "!" end
+  mt.__call = function(_, n) return n + 1 end
+  return absent, same, t.x, t(4)
+end
+local function old(x)
+  local t = { a = x, b = 1 }
+  for _ = 1, 3 do collectgarbage() collectgarbage("step", 1) end
+  t.a = { x .. "new" } t.b = x .. "text" t.c = { x }
+  for _ = 1, 50 do local _ = { x } end
+  collectgarbage()
+  return t.a[1] .. t.b .. t.c[1]
+end
+local function counted(x)
+  local t = { n = 0 }
+  t.n = t.n + x t.s = t.n .. "s" t[1] = 3 t.m = #t
+  return t
+end
+local kept = {}
+function run()
+  for i = 1, 20 do kept[i] = { x = i, y = { i }, z = "z" .. i } end
+  show(two(1, 2)) show(two(nil, "x")) show(many(7)) show(more("x")) show(freed(3)) show(asked(1))
+  show(counted(4)) print(table.concat(log, " ")) print(late()) print(old("x"))
+  for i = 1, 20 do print(kept[i].x, kept[i].y[1], kept[i].z) end
+end
+"""
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_fields_of_new_tables(stress: str) -> None:
+    done = both(stress + FIELDS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\nb a\nnil\tfalse\tx!\t5\nxnewxtextx\n" in done.stdout
+
+
 def test_results() -> None:
     """Functions that return some results, to callers that want fewer, more, or all."""
     text = ""
