@@ -185,8 +185,11 @@ static __attribute__((noinline)) bool block_merge_small(void)
 
 static unsigned int order_of(unsigned long size)
 {
-	unsigned int order = 0;
+	static const unsigned char small[] = { 0, 0, 1, 2, 2, 3, 3, 3, 3 };
+	unsigned int order = 4;
 
+	if (size <= BLOCK << 3)
+		return small[(size + BLOCK - 1) / BLOCK];
 	while (order < ORDERS && BLOCK << order < size)
 		order++;
 	return order;
