@@ -7,6 +7,9 @@
 /* The runtime returns more results than this. */
 #define RETURNS_MAX	6
 
+/* Tail calls nest only while this much of the C stack is left for other calls. */
+#define TAIL_ROOM	(64 << 10)
+
 static u32 insn_at(const struct compiler *c)
 {
 	return c->p->code[c->pc];
@@ -315,16 +318,18 @@ static void load_id(struct compiler *c, u32 a, u32 slow)
 	emit_load(c->e, INSN_W, 1, 1, CLOSURE_ID);
 }
 
-/* The compiled function that R(@a) probably holds, or 0. */
-static u32 expected_number(const struct compiler *c, u32 a)
+/* The compiled function that R(@a) probably holds, or 0; @is_c: it is one of the runtime. */
+static u32 expected_number(const struct compiler *c, u32 a, bool *is_c)
 {
 	uint64_t closure = function_at(&c->types, c->pc, a);
 	const struct proto *p;
 	u32 id;
 
+	*is_c = false;
 	if (!closure || closure < (uintptr_t)c->runtime->arena)
 		return 0;
-	if (runtime_word(c->runtime, closure + CLOSURE_IS_C, 1)) {
+	*is_c = runtime_word(c->runtime, closure + CLOSURE_IS_C, 1);
+	if (*is_c) {
 		id = runtime_word(c->runtime, closure + CLOSURE_ID, 4);
 		return id < c->runtime->ntable ? id : 0;
 	}
@@ -364,7 +369,8 @@ static void call_c(struct compiler *c)
 
 static void call_compiled(struct compiler *c, u32 i, u32 back)
 {
-	u32 a = a_of(i), slow, finish, number = expected_number(c, a);
+	bool is_c;
+	u32 a = a_of(i), slow, finish, number = expected_number(c, a, &is_c);
 
 	defer_flush(c);
 	slow = cold_path(c, emit_helper, HELPER_call, back);
@@ -380,12 +386,54 @@ static void call_compiled(struct compiler *c, u32 i, u32 back)
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
-/* Leaves tail calls to the driver, which called this function, so that the stack does not grow. */
+/* Moves the @n values from R(@a) on, a function and its arguments, to the place of the frame. */
+static void replace_frame(struct compiler *c, u32 a, u32 n)
+{
+	move_values(c, a, n);
+	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
+	emit_load(c->e, INSN_DW, 4, 1, CI_NRESULTS);
+	emit_constant(c->e, 0, 1L << 32);
+	emit_alu(c->e, INSN_ADD, 4, 0);
+	emit_alu_imm(c->e, INSN_SUB, 1, CI_SIZE);
+	emit_load(c->e, INSN_DW, 0, 1, CI_BASE);
+	emit_store(c->e, INSN_DW, REG_L, STATE_CI, 1);
+	emit_store(c->e, INSN_DW, REG_L, STATE_BASE, 0);
+	emit_mov(c->e, 2, REG_BASE);
+	emit_alu_imm(c->e, INSN_SUB, 2, VALUE_SIZE);
+	emit_constant(c->e, 3, n - 1);
+	emit_mov(c->e, 5, REG_L);
+}
+
+/*
+ * Calls the function in place of the frame, and returns what it returns. The C stack grows, so
+ * only its first part is used for this: then the driver makes the call, after all these returns.
+ */
+static bool call_in_place(struct compiler *c, u32 i, u32 back)
+{
+	bool is_c;
+	u32 number = expected_number(c, a_of(i), &is_c), slow;
+
+	if (!number || is_c || !b_of(i) || b_of(i) > RETURNS_MAX || !can_return(c, 0))
+		return false;
+	defer_flush(c);
+	slow = cold_call(c, back);
+	check_callee(c, a_of(i), number, slow);
+	emit_mov(c->e, 0, INSN_R10);
+	emit_load(c->e, INSN_DW, 5, REG_L, STATE_FLOOR);
+	emit_alu(c->e, INSN_SUB, 0, 5);
+	emit_branch_imm(c->e, INSN_JSLT, 0, TAIL_ROOM, slow);
+	replace_frame(c, a_of(i), b_of(i));
+	emit_call(c->e, number);
+	emit_exit(c->e);
+	return true;
+}
+
+/* The driver, which called this function, makes other tail calls, so the stack does not grow. */
 static void compile_tailcall(struct compiler *c)
 {
-	u32 back = emit_label(c->e);
+	u32 i = insn_at(c), back = emit_label(c->e);
 
-	if (!compile_intrinsic_tail(c, back)) {
+	if (!compile_intrinsic_tail(c, back) && !call_in_place(c, i, back)) {
 		call_helper(c, HELPER_tail, c->pc);
 		emit_branch_imm(c->e, INSN_JNE, 0, COMPILED_DONE, c->exit);
 	}

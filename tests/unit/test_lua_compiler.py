@@ -507,6 +507,56 @@ def test_deep_recursion() -> None:
     assert "5000\tend\tpong\nfalse\tstdin:3: stack overflow" in done.stdout
 
 
+# Functions that take the place of their callers: with fewer and more arguments than parameters, in
+# recursion, where the stack is used up, with errors, yields, and a function that was replaced.
+TAILS = """
+local function show(...) return select("#", ...), ... end
+local function two(a, b) local c return a, b, c end
+local function one(a) return two(a) end
+local function three(a, b) return two(a, b, a) end
+local function rest(...) return two(...) end
+local function many(a, b) return show(a, b, a, b, a, b) end
+local function closed(a) local function get() return a end return two(get, a) end
+local function fail(n) error("at level " .. n, n) end
+local function failing(n) return fail(n) end
+local function bad(t) return t.x.y end
+local function worse(t) return bad(t) end
+local function odd(n) if n == 0 then return false end return even(n - 1) end
+function even(n) if n == 0 then return true end return odd(n - 1) end
+local function sum(n, s) if n == 0 then return s end return sum(n - 1, s + n) end
+local function nest(n) if n == 0 then return sum(900, 0) end local r = nest(n - 1) return r end
+local function last(n) if n == 0 then return nest(700) end return last(n - 1) end
+local function forever(t) t.n = t.n + 1 if t.n == 20000 then error(t) end return forever(t) end
+local function stop(a) return coroutine.yield(a) end
+local function stopping(a) return stop(a + 1) end
+local function least(a, b) return math.min(a, b) end
+local made = {}
+function made.f(a) return "f" .. a end
+local function call(a) return made.f(a) end
+function run()
+  print(one(1)) print(three(1, 2)) print(rest(1)) print(rest(1, 2, 3)) print(many(1, 2))
+  print(closed(4)()) print((one(5))) print(select("#", one(6), three(7, 8)), (two(one(9))))
+  for n = 0, 4 do print(pcall(failing, n)) end
+  print(pcall(worse, {})) print(pcall(worse)) print(odd(3001), even(3001))
+  print(sum(20000, 0), nest(900), nest(1400), last(3000))
+  local t = { n = 0 }
+  print(select(2, pcall(forever, t)) == t, t.n)
+  local co = coroutine.wrap(stopping)
+  print(co(1), co("resumed"))
+  print(least(3, 2), pcall(least, {}, 1))
+  print(call(1)) made.f = two print(call(2)) made.f = print print(call(3)) made.f = nil
+  print(pcall(call, 4)) made.f = setmetatable({}, { __call = show }) print(select("#", call(5)))
+end
+"""
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_tail_calls(stress: str) -> None:
+    done = both(stress + TAILS, "--time-limit", "5s")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n200010000\t405450\t405450\t405450\ntrue\t20000\n" in done.stdout
+
+
 YIELDS = """
 local function inner(n) local got = coroutine.yield(n) return got * 2 end
 local function outer(n)
