@@ -27,7 +27,7 @@ static bool is_name(const struct types *t, uint32_t rk)
 static bool finds_element(const struct types *t, uint32_t pc, uint32_t table, uint32_t key)
 {
 	return fact_at(t, pc, table)->types & T_TABLE &&
-	       (is_name(t, key) || may_be_integer(t, pc, key));
+	       (is_name(t, key) || types_of_rk(t, pc, key) & (T_INTEGER | T_STRING));
 }
 
 /* Is an operand a constant for which the comparison is inline? */

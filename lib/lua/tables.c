@@ -430,14 +430,28 @@ static void get_by_text(struct compiler *c, u32 i, u32 back, u32 slow)
 	take_value(c, a_of(i));
 }
 
+/* The table has no such field: it may be added. */
+static void emit_added(struct compiler *c, const struct cold *cold)
+{
+	u32 i = insn_at(c);
+
+	load_object(c, 1, a_of(i));
+	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, b_of(i)));
+	call_added(c, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
 /* R(a)[R(b)] = RK(c), with a string key.  The slow path stores to watched tables. */
 static void set_by_text(struct compiler *c, u32 i, u32 slow)
 {
-	find_by_text(c, a_of(i), b_of(i), slow, slow);
+	u32 added = emit_label(c->e);
+
+	find_by_text(c, a_of(i), b_of(i), cold_path_to(c, emit_added, added, slow), slow);
 	load_object(c, 1, a_of(i));
 	emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
 	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_WATCHED, slow);
 	check_barrier(c, c_of(i), slow);
+	emit_land(c->e, added);
 	load_value(c, c_of(i));
 	emit_store(c->e, INSN_DW, 3, 0, 4);
 	emit_store(c->e, INSN_W, 3, VALUE_TAG, 5);
@@ -455,16 +469,16 @@ static void emit_by_text(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* Is the key RK(@key) certainly a string, not constant? Inlined functions call no helpers. */
+/* Is the key RK(@key) certainly a string, not constant? */
 static bool is_text(const struct compiler *c, u32 key)
 {
-	return !(key & RK_K) && fact_at(&c->types, c->pc, key)->types == T_STRING && !c->caller;
+	return !(key & RK_K) && fact_at(&c->types, c->pc, key)->types == T_STRING;
 }
 
 /* Goes to code for a string if the key RK(@key) may be one, and is. */
 static void check_text(struct compiler *c, u32 key, u32 back, u32 slow)
 {
-	if (key & RK_K || !(fact_at(&c->types, c->pc, key)->types & T_STRING) || c->caller)
+	if (key & RK_K || !(fact_at(&c->types, c->pc, key)->types & T_STRING))
 		return;
 	emit_load(c->e, INSN_W, 0, REG_BASE, slot_tag(c, key));
 	emit_branch_imm(c->e, INSN_JEQ, 0, TAG_STRING,

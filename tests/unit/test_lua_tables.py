@@ -180,6 +180,68 @@ def test_fields_of_new_tables(stress: str) -> None:
     assert "\nb a\nnil\tfalse\tx!\t5\nxnewxtextx\n" in done.stdout
 
 
+# Small functions, which are inlined, with keys of any kind in tables of any kind.
+KEYS = """
+local counts, plain = {}, {}
+local names = { "alpha", "beta", "gamma", 1, 2.5, true, "alpha", 1, -3, "delta" }
+local function add(t, name, n) t[name] = (t[name] or 0) + n end
+local function count(name) counts[name] = (counts[name] or 0) + 1 end
+local function put(t, k, v) t[k] = v end
+local function get(t, k) return t[k] end
+local function named(k)
+  put(plain, k .. "!", { k }) add(plain, k .. "?", 1)
+  return get(plain, k .. "!")[1]
+end
+local function missing(t, i) return add(t, names[i], 1) end
+local band, bor = bit.band, bit.bor
+local function flag(t, k, n) local x = band(t.bits or 3, 7) t[k] = bor(x, n, 16) end
+local function flags(n)
+  local pad, more = n, plain
+  plain.bits = n
+  flag(plain, "flag", n)
+  return plain.flag, pad, more == plain
+end
+local log = {}
+local asked = setmetatable({}, { __index = function(_, k) return 100 end,
+  __newindex = function(t, k, v) log[#log + 1] = tostring(k) rawset(t, k, v) end })
+local function shown(t)
+  local seen = {}
+  for k, v in pairs(t) do
+    if type(v) == "table" then v = "{" .. v[1] .. "}" end
+    seen[#seen + 1] = tostring(k) .. "=" .. tostring(v)
+  end
+  return table.concat(seen, " ")
+end
+function run()
+  for i = 1, 40 do
+    local name = names[i % #names + 1]
+    count(name) add(counts, name, i) add(asked, name, i)
+    put(plain, name, { i }) put(plain, "k" .. i % 7, i)
+    put(asked, "k" .. i % 5, i % 2 == 0 and i or nil)
+    if i % 10 == 0 then collectgarbage() end
+    print(i, get(plain, name)[1], get(counts, name), get(asked, name), get(plain, "none"))
+    print(named("n" .. i % 6))
+  end
+  print(shown(counts)) print(shown(plain)) print(shown(asked)) print(table.concat(log, " "))
+  print(flags(1)) print(flags(1.5)) print(flags("9")) print(flags(-1)) print(flags(2e15))
+  print(flags(9e15))
+  print(pcall(flags, "x")) print(pcall(flags))
+  plain.alpha = {}
+  for i = 1, 3 do print(pcall(missing, nil, i)) print(pcall(missing, plain, i)) end
+  print(pcall(add, counts, nil, 1)) print(pcall(put, counts, 0 / 0, 1))
+  print(pcall(put, "text", "key", 1))
+  print(get("text", "len") == string.len, pcall(get, 5, "x"))
+end
+"""
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_keys_in_small_functions(stress: str) -> None:
+    done = both(stress + KEYS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " alpha=284 " in done.stdout and "\nbeta k1 gamma k2 1 k3 2.5 " in done.stdout
+
+
 def test_results() -> None:
     """Functions that return some results, to callers that want fewer, more, or all."""
     text = ""
