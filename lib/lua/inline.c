@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR MIT
 /*
- * Inlining of small functions (see types.h): they make no calls and have no loops, and each of
- * their instructions has an inline fast path, so that they need no frame. An instruction that
- * takes its slow path makes the frame then.
+ * Inlining of small functions (see types.h): they call only functions of the library "bit", have
+ * no loops, and each of their instructions has an inline fast path, so that they need no frame. An
+ * instruction that takes its slow path makes the frame then.
  */
 #include "opcodes.h"
 #include "types.h"
@@ -28,6 +28,15 @@ static bool finds_element(const struct types *t, uint32_t pc, uint32_t table, ui
 {
 	return fact_at(t, pc, table)->types & T_TABLE &&
 	       (is_name(t, key) || types_of_rk(t, pc, key) & (T_INTEGER | T_STRING));
+}
+
+/* Is it a call of a function of the library "bit" that is inline? */
+static bool calls_bits(const struct types *t, uint32_t pc)
+{
+	uint32_t i = t->p->code[pc], a = a_of(i);
+
+	return b_of(i) && c_of(i) && fact_at(t, pc, a)->sure &&
+	       bits_takes(intrinsic_of(t->runtime, function_at(t, pc, a)), b_of(i) - 1);
 }
 
 /* Is an operand a constant for which the comparison is inline? */
@@ -72,6 +81,8 @@ static bool is_inline(const struct types *t, uint32_t pc)
 		return are_integers(t, pc, i);
 	case OP_RETURN:
 		return b_of(i);
+	case OP_CALL:
+		return calls_bits(t, pc);
 	default:
 		return false;
 	}
@@ -122,8 +133,8 @@ static const struct proto *small_callee(const struct types *t, const struct fact
 	    runtime_word(t->runtime, callee->origin + CLOSURE_IS_C, 1))
 		return NULL;
 	p = runtime_proto(t->runtime, runtime_word(t->runtime, callee->origin + CLOSURE_F, 8));
-	return p && p->number && p->ncode <= INLINE_MOST && !p->is_vararg && !p->has_closures &&
-	       !p->has_calls ? p : NULL;
+	return p && p->number && p->ncode <= INLINE_MOST && !p->is_vararg && !p->has_closures ?
+	       p : NULL;
 }
 
 const struct proto *types_inline(const struct types *t, uint32_t pc, const struct fact *f,

@@ -99,6 +99,8 @@ u32 cold_for_integer(struct compiler *c, u32 back)
 
 	if (op_of(c->p->code[c->pc]) == OP_TAILCALL)
 		return cold_call(c, back);
+	if (c->caller)
+		return cold_leave(c);
 	return cold_path(c, emit_for_integer, is_expected, back);
 }
 

@@ -368,19 +368,41 @@ void defer_before(struct compiler *c)
 		flush_place(c, c->shift - 1);
 }
 
+/* Does the instruction store to the register, and not only make its value unknown? */
+static bool stores(u32 i, u32 reg)
+{
+	return op_writes(i, reg) && (op_of(i) != OP_CALL || (reg == a_of(i) && c_of(i) > 1));
+}
+
+/*
+ * The value is dead. In an inlined function the register may still hold what an earlier call left
+ * there, until the function's frame is made.
+ */
+static void end_value(struct compiler *c, u32 n, bool is_stored)
+{
+	struct deferral *d = c->deferral;
+
+	if (!c->caller || is_stored)
+		return drop(d, n);
+	d->at[n].value = (struct value){ .tag = TAG_NIL };
+	d->at[n].until = DEFER_ALWAYS;
+}
+
 void defer_after(struct compiler *c)
 {
-	u32 i = c->p->code[c->pc], n;
+	u32 i = c->p->code[c->pc], n, reg;
 	struct deferral *d = c->deferral;
 
 	if (c->defer_until[c->pc])
 		return;
 	for (n = d->n; n--;) {
-		const struct deferred *one = &d->at[n];
-
-		if (ends_here(c, one) ||
-		    (one->place >= c->shift && op_writes(i, one->place - c->shift)))
-			drop(d, n);
+		reg = d->at[n].place - c->shift;
+		if (d->at[n].place < c->shift) {
+			if (ends_here(c, &d->at[n]))
+				drop(d, n);
+		} else if (ends_here(c, &d->at[n]) || op_writes(i, reg)) {
+			end_value(c, n, stores(i, reg));
+		}
 	}
 }
 
