@@ -24,10 +24,12 @@ static bool is_name(const struct types *t, uint32_t rk)
 	return rk & RK_K && t->p->k[rk & ~RK_K].tag == TAG_STRING;
 }
 
+/* A key that may be a string has to be one, unless it may be an integer. */
 static bool finds_element(const struct types *t, uint32_t pc, uint32_t table, uint32_t key)
 {
 	return fact_at(t, pc, table)->types & T_TABLE &&
-	       (is_name(t, key) || types_of_rk(t, pc, key) & (T_INTEGER | T_STRING));
+	       (is_name(t, key) || may_be_integer(t, pc, key) ||
+		types_of_rk(t, pc, key) == T_STRING);
 }
 
 /* Is it a call of a function of the library "bit" that is inline? */

@@ -242,6 +242,46 @@ def test_keys_in_small_functions(stress: str) -> None:
     assert " alpha=284 " in done.stdout and "\nbeta k1 gamma k2 1 k3 2.5 " in done.stdout
 
 
+# Small functions, which are inlined, with keys that may be strings and may be absent.
+MAYBE = """
+local fields = { a = 1, b = 2, c = 3, [true] = "yes", [false] = "no", [2.5] = "half" }
+local function get(t, k) return t[k] end
+local function put(t, k, v) t[k] = v end
+local function found(text)
+  local word = string.match(text, "%a+")
+  local before, t, after = text, fields, "after"
+  local value = get(t, word)
+  return word, value, before, t == fields, after
+end
+local function other(n)
+  local k, j
+  if n == 1 then k = "b" else k = n > 2 end
+  if n == 1 then j = 2.5 else j = "a" end
+  return get(fields, k), get(fields, j), k, j
+end
+local function set(n)
+  local k
+  if n % 2 == 0 then k = "c" end
+  local before, after = n, n + 1
+  put(fields, k, n)
+  return before, after, k
+end
+function run()
+  print(found("b 1")) print(found("12")) print(found("c"))
+  for n = 1, 4 do
+    print(other(n)) print(pcall(set, n)) print(fields.a, fields.b, fields.c)
+  end
+end
+"""
+
+
+def test_keys_that_may_be_nil() -> None:
+    done = both(MAYBE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\nnil\tnil\t12\ttrue\tafter\n" in done.stdout
+    assert "\nfalse\tstdin:4: table index is nil\n" in done.stdout
+
+
 def test_results() -> None:
     """Functions that return some results, to callers that want fewer, more, or all."""
     text = ""
