@@ -407,6 +407,18 @@ static void emit_chain(struct compiler *c, u32 n, u32 fail)
 	}
 }
 
+/*
+ * In an inlined function, the registers of a chain's intermediate results may hold what an earlier
+ * call left there.
+ */
+static void end_links(struct compiler *c, u32 pc, u32 last)
+{
+	for (; pc < last; pc++)
+		if (a_of(c->p->code[pc]) != a_of(c->p->code[last]))
+			defer_value(c, a_of(c->p->code[pc]), (struct value){ .tag = TAG_NIL },
+				    DEFER_ALWAYS);
+}
+
 static void compile_chain(struct compiler *c, u32 n)
 {
 	u32 back = emit_label(c->e), first = c->pc, last = first + n - 1, slow;
@@ -418,6 +430,8 @@ static void compile_chain(struct compiler *c, u32 n)
 	c->pc = first;
 	store_integer(c, a_of(c->p->code[last]), 1);
 	c->pc = last;
+	if (c->caller)
+		end_links(c, first, last);
 	emit_land(c->e, back);
 }
 

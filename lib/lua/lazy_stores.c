@@ -361,7 +361,8 @@ void defer_before(struct compiler *c)
 		u32 reg = one.place - c->shift;
 		bool read = one.place >= c->shift && defer_reads(i, reg) && !is_aware(c, reg);
 
-		if (read || (is_jump(i) && !ends_here(c, &one)))
+		/* What end_value() leaves of a value is not stored on both ways. */
+		if (read || (is_jump(i) && (c->caller || !ends_here(c, &one))))
 			flush_place(c, one.place);
 	}
 	if (c->caller && uses_closure(i))

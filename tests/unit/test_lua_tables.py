@@ -282,6 +282,70 @@ def test_keys_that_may_be_nil() -> None:
     assert "\nfalse\tstdin:4: table index is nil\n" in done.stdout
 
 
+# Inlined functions whose frames are made late, where an earlier call left pointers to tables that
+# are freed since. The collector must not take these for pointers to the tables that are there now.
+LEFT = """
+local weak, none, kept, at = setmetatable({}, { __mode = "v" }), {}, {}, 0
+local function leave()
+  local a, b, c, d, e, f, g, h, i, j = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+  return a, b, c, d, e, f, g, h, i, j
+end
+local asked = setmetatable({}, { __index = function(_, k) collectgarbage() return k end })
+local function tested(t, k, n)
+  local z = n
+  local c, d, e = 7, 8, 9
+  local sum = z + c + d + e
+  if sum < 3 then return 0 end
+  return t[k]
+end
+local function tested_too(t, k, n)
+  local z = n
+  local c, d, e = 7, 8, 9
+  local sum = z + c + d + e
+  if sum > 3 then return t[k] end
+  return 0
+end
+local function chained(t, k, n)
+  local z = n
+  z = (n * 31 + 5) % 4294967296
+  return t[k]
+end
+local function first(n)
+  repeat at = at + 1 kept[at] = {} weak[at] = kept[at] until at == 30
+  kept = none
+  return (tested(asked, "y", n))
+end
+local function second(n)
+  repeat at = at + 1 kept[at] = {} weak[at] = kept[at] until at == 30
+  kept = none
+  return (tested_too(asked, "y", n))
+end
+local function third(n)
+  repeat at = at + 1 kept[at] = {} weak[at] = kept[at] until at == 30
+  kept = none
+  return (chained(asked, 5, n))
+end
+local function deep(n, f)
+  if n == 0 then leave() local r = f(1) return r end
+  local r = deep(n - 1, f)
+  return r
+end
+function run()
+  for _, f in ipairs { first, second, third } do
+    at, kept = 0, {}
+    collectgarbage()
+    print(deep(20, f), next(weak))
+  end
+end
+"""
+
+
+def test_registers_left_by_calls() -> None:
+    done = both(STRESS + LEFT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "y\tnil\ny\tnil\n5\tnil\n"
+
+
 def test_results() -> None:
     """Functions that return some results, to callers that want fewer, more, or all."""
     text = ""
