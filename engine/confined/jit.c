@@ -791,13 +791,14 @@ static u32 fuse_moved(struct gen *g)
 	const struct image_insn *first = peek(g, 0), *move = peek(g, 1);
 	u8 class = INSN_CLASS(move->code), reg = first->dst;
 	struct image_insn binary = *first;
-	u8 bits = bits_of(g, first);
+	u8 bits;
 
 	if (!JIT_THREE_OPERANDS || !is_binary(first) || !is_op(move, class, INSN_MOV) ||
 	    (class != INSN_ALU && class != INSN_ALU64) || move->src != reg ||
 	    (class == INSN_ALU && INSN_CLASS(first->code) != INSN_ALU) ||
 	    (move->dst != reg && is_live(g, g->pc + 1, 1 << reg)))
 		return 0;
+	bits = bits_of(g, first);
 	binary.dst = move->dst;
 	jit_emit_binary(g, &binary, reg);
 	forget_reg(g, reg);

@@ -72,7 +72,7 @@ fuzz-confined: $(CONFINED_FUZZ) $(CONFINED_FUZZ)-many $(CONFINED_FUZZ)-asan $(CO
 
 # Tracing comparisons would take half of the time; inputs become valid without it.
 $(CONFINED_FUZZ): private SANITIZERS := fuzzer -fno-sanitize-coverage=trace-cmp
-$(CONFINED_FUZZ)-asan: private SANITIZERS := fuzzer,address,undefined
+$(CONFINED_FUZZ)-asan: private SANITIZERS := fuzzer,address,undefined -fno-sanitize-recover=undefined -fstrict-flex-arrays=3
 $(CONFINED_FUZZ)-msan: private SANITIZERS := fuzzer,memory
 $(CONFINED_FUZZ) $(CONFINED_FUZZ)-asan $(CONFINED_FUZZ)-msan: tests/fuzz/confined.c $(CONFINED) $(CONFINED_HEADERS)
 	tools/deps clang
