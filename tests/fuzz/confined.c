@@ -594,13 +594,13 @@ static void generate(struct jit *jit, const struct checked *checked, u8 how, u64
 	}
 }
 
-/* Leaves @arena zeroed, as prepare() expects; most of it is already. Its guards are one page. */
+/* Leaves @arena and its guards zeroed, as prepare() expects; most of them are already. */
 static void clear(char *arena)
 {
 	static const char empty[PIECE];
 	char *p;
 
-	for (p = arena - 4096; p < arena + SIZE; p += PIECE)
+	for (p = arena - IMAGE_GUARD; p < arena + SIZE + IMAGE_GUARD; p += PIECE)
 		if (memcmp(p, empty, PIECE))
 			memset(p, 0, PIECE);
 }
