@@ -131,6 +131,10 @@ def all_insns() -> bytes:
     code += i.load(5, 3, 8) + i.alu("div", 2, 7) + i.load(5, 3, 16) + i.movi(3, 0)
     code += i.load(5, 4, 8) + i.load(5, 8, 8) + i.alu("mod", 2, 7)
     code += i.load(5, 4, 16) + i.load(5, 8, 16) + i.mov(2, 4)
+    # Masked addresses, of which one gives way to another value.
+    for user in (i.storei(4, 0, 77), i.store(4, 0, 10), i.alu("mod", 2, 7)):
+        code += i.mov(4, 2) + i.mov(3, 7) + i.load(5, 4) + i.load(5, 3) + user
+        code += i.load(5, 4) + i.load(5, 3)
     code += i.mov(1, 4) + i.load(5, 4, 8) + i.jump_ifi("ne", 5, 3, -3)
     code += i.load(5, 4, 16) + i.load(5, 4, 24) + i.mov(2, 4)
     # Two operations that A64 makes at once, and branches on a register.
