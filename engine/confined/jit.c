@@ -511,13 +511,17 @@ static bool is_possible(const struct jit_combined *c)
 	return c->multiply ? c->op == INSN_ADD : !sum || c->shift == JIT_LSL;
 }
 
-/* May @insn come between an operation that reads the registers @from, and the use of its result? */
+/*
+ * May @insn come between an operation that reads the registers @from, and the use of its result?
+ * Atomic operations may not, because insn_effect() does not say which registers they write.
+ */
 static bool may_come_between(const struct image_insn *insn, u16 from, u8 result)
 {
 	struct insn_effect effect = insn_effect(insn);
 	u8 class = INSN_CLASS(insn->code);
 
 	return insn != &no_insn && class != INSN_JMP && class != INSN_JMP32 &&
+	       !(class == INSN_STX && INSN_MODE(insn->code) == INSN_ATOMIC) &&
 	       !((effect.reads | effect.writes) & 1 << result) && !(effect.writes & from);
 }
 

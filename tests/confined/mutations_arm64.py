@@ -156,6 +156,7 @@ WRONG = [
     ("d.combined.n = (wide ? 64 : 32) - left;", "d.combined.n = left;"),
     ("\t       !((effect.reads | effect.writes) & 1 << result) &&", "\t       1 &&"),
     (" && !(effect.writes & from);", ";"),
+    ("\t       !(class == INSN_STX && INSN_MODE(insn->code) == INSN_ATOMIC) &&\n", ""),
     ("\tif (JIT_THREE_OPERANDS && n && deferred_to", "\tif (0 && deferred_to"),
     ("\tif (join->src != t || is_live(g, g->pc + n, 1 << t) ||", "\tif (join->src != t ||"),
     ("g->bits[insn->src] < most ? g->bits[insn->src] : most;", "g->bits[insn->src] / 2;"),

@@ -187,6 +187,14 @@ def test_operations_made_together(seed: int) -> None:
         run_all(straight_line(seed), *(rng.getrandbits(63) for _ in range(5)))
 
 
+@pytest.mark.parametrize(("op", "written"), [(i.FETCH, 3), (i.XCHG, 3), (i.CMPXCHG, 0)])
+def test_atomic_between_operations_made_together(op: int, written: int) -> None:
+    code = i.arena(4, 0x1000) + i.storei(4, 0, 1000) + i.movi(0, 7) + i.movi(3, 5) + i.movi(2, 1)
+    code += i.mov(5, written) + i.alui("lsh", 5, 4) + i.atomic(op, 4, 0, 3) + i.alu("xor", 2, 5)
+    want = 1 ^ (5 if written == 3 else 7) << 4
+    assert run_all(i.Image([code + i.mov(0, 2) + i.EXIT]).pack()).value == want
+
+
 @pytest.mark.parametrize("wide", [True, False])
 def test_negation_and_swaps(wide: bool) -> None:
     value = 0x0123456789ABCDEF
