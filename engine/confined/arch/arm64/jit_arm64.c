@@ -776,7 +776,7 @@ static u32 test_of(u8 op, bool wide, s32 imm)
 	case INSN_JSGT: case INSN_JSLE:
 		return imm != -1 ? 0 : bit_test(sign, op == INSN_JSLE);
 	case INSN_JSET:
-		if (!imm || imm & (imm - 1) || (wide && imm < 0))
+		if (!imm || imm & ((u32)imm - 1) || (wide && imm < 0))
 			return 0;
 		return bit_test(__builtin_ctz(imm), true);
 	}
