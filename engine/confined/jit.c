@@ -498,7 +498,8 @@ static u32 parse_combined(const struct gen *g, u8 class, u8 t, u32 n, struct jit
 
 static void gen_combined(struct gen *g, const struct jit_deferred *d)
 {
-	jit_emit_combined(g, d->class == INSN_ALU64, &d->combined);
+	if (JIT_THREE_OPERANDS)
+		jit_emit_combined(g, d->class == INSN_ALU64, &d->combined);
 	forget_reg(g, d->reg);
 	wrote(g, d->combined.to, d->class == INSN_ALU ? 32 : 64);
 }
@@ -668,7 +669,8 @@ static u32 gen_indexed(struct gen *g, u32 n, s32 from, bool frame)
 {
 	const struct image_insn *add = peek(g, n), *use = peek(g, n + 1);
 
-	jit_emit_indexed(g, use, from, frame, add->src);
+	if (JIT_THREE_OPERANDS)
+		jit_emit_indexed(g, use, from, frame, add->src);
 	forget_reg(g, add->dst);
 	if (INSN_CLASS(use->code) == INSN_LDX)
 		wrote_by_load(g, use);
@@ -711,7 +713,8 @@ static u32 fuse_frame(struct gen *g)
 		return 0;
 	if (is_indexed(g, 2, move->dst))
 		return gen_indexed(g, 2, add->imm, true);
-	jit_emit_frame(g, move->dst, add->imm);
+	if (JIT_THREE_OPERANDS)
+		jit_emit_frame(g, move->dst, add->imm);
 	forget_reg(g, move->dst);
 	return 2;
 }

@@ -179,7 +179,10 @@ struct jit_sum {
 
 void jit_emit_sum(struct gen *g, bool wide, const struct jit_sum *sum);
 
-/* JIT_THREE_OPERANDS: these three. */
+/*
+ * Only where JIT_THREE_OPERANDS is true; each call is in an if () of that, so that no compiler
+ * leaves a call of what an architecture does not define.
+ */
 void jit_emit_combined(struct gen *g, bool wide, const struct jit_combined *combined);
 /* @to = r10 + @disp */
 void jit_emit_frame(struct gen *g, u8 to, s32 disp);
