@@ -227,9 +227,17 @@ class Bench:
         self.native = self.compile(confined / "native.c", tmp / "native.o")
         assert not tests_see(self.link(tmp / "subject.so", self.whole.values())), "fail as it is"
         self.known = tmp / "known"
-        shutil.copytree(ENGINE, tmp / "as-it-is" / "engine" / "confined")
+        self.copy_engine(tmp / "as-it-is")
         whole = self.prover(tmp / "as-it-is", STEP)
         assert prove(python, whole, self.known, "claims", "decoder"), "no proof as it is"
+
+    def copy_engine(self, directory: Path) -> Path:
+        """A copy that can be changed, beside the folders that it includes."""
+        engine = directory / "engine" / "confined"
+        shutil.copytree(ENGINE, engine)
+        for folder in ("core", "include"):
+            (directory / folder).symlink_to(ROOT / folder)
+        return engine
 
     def compile(self, source: Path, to: Path, *flags: str) -> Path:
         return mutants.compile_object(mutants.X86, source, to, "-O1", *flags)
@@ -253,8 +261,7 @@ class Bench:
         """The tests or proofs that detect the change."""
         number, name, text = change
         directory = self.tmp / str(number)
-        engine = directory / "engine" / "confined"
-        shutil.copytree(ENGINE, engine)
+        engine = self.copy_engine(directory)
         (engine / name).write_text(text)
         objects = dict(self.whole)
         objects[name] = self.compile(engine / name, directory / "changed.o")
