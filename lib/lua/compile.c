@@ -50,6 +50,9 @@ u32 cold_path_to(struct compiler *c, void (*emit)(struct compiler *, const struc
 
 void call_helper(struct compiler *c, u32 helper, u32 pc)
 {
+	/* It would execute the caller's instruction: an inlined function has no frame. */
+	if (c->caller)
+		c->e->failed = true;
 	defer_flush(c);
 	emit_mov(c->e, 1, REG_L);
 	emit_constant(c->e, 2, pc);
