@@ -318,18 +318,22 @@ static void load_id(struct compiler *c, u32 a, u32 slow)
 	emit_load(c->e, INSN_W, 1, 1, CLOSURE_ID);
 }
 
-/* The compiled function that R(@a) probably holds, or 0; @is_c: it is one of the runtime. */
-static u32 expected_number(const struct compiler *c, u32 a, bool *is_c)
+/* Is the function at @closure one of the runtime? */
+static bool is_of_runtime(const struct compiler *c, uint64_t closure)
+{
+	return runtime_word(c->runtime, closure + CLOSURE_IS_C, 1);
+}
+
+/* The compiled function that R(@a) probably holds, or 0. */
+static u32 expected_number(const struct compiler *c, u32 a)
 {
 	uint64_t closure = function_at(&c->types, c->pc, a);
 	const struct proto *p;
 	u32 id;
 
-	*is_c = false;
 	if (!closure || closure < (uintptr_t)c->runtime->arena)
 		return 0;
-	*is_c = runtime_word(c->runtime, closure + CLOSURE_IS_C, 1);
-	if (*is_c) {
+	if (is_of_runtime(c, closure)) {
 		id = runtime_word(c->runtime, closure + CLOSURE_ID, 4);
 		return id < c->runtime->ntable ? id : 0;
 	}
@@ -369,8 +373,7 @@ static void call_c(struct compiler *c)
 
 static void call_compiled(struct compiler *c, u32 i, u32 back)
 {
-	bool is_c;
-	u32 a = a_of(i), slow, finish, number = expected_number(c, a, &is_c);
+	u32 a = a_of(i), slow, finish, number = expected_number(c, a);
 
 	defer_flush(c);
 	slow = cold_path(c, emit_helper, HELPER_call, back);
@@ -392,6 +395,7 @@ static void replace_frame(struct compiler *c, u32 a, u32 n)
 	move_values(c, a, n);
 	emit_load(c->e, INSN_DW, 1, REG_L, STATE_CI);
 	emit_load(c->e, INSN_DW, 4, 1, CI_NRESULTS);
+	/* One more tail call, as error() counts levels. */
 	emit_constant(c->e, 0, 1L << 32);
 	emit_alu(c->e, INSN_ADD, 4, 0);
 	emit_alu_imm(c->e, INSN_SUB, 1, CI_SIZE);
@@ -410,10 +414,10 @@ static void replace_frame(struct compiler *c, u32 a, u32 n)
  */
 static bool call_in_place(struct compiler *c, u32 i, u32 back)
 {
-	bool is_c;
-	u32 number = expected_number(c, a_of(i), &is_c), slow;
+	u32 number = expected_number(c, a_of(i)), slow;
 
-	if (!number || is_c || !b_of(i) || b_of(i) > RETURNS_MAX || !can_return(c, 0))
+	if (!number || is_of_runtime(c, function_at(&c->types, c->pc, a_of(i))) || !b_of(i) ||
+	    b_of(i) > RETURNS_MAX || !can_return(c, 0))
 		return false;
 	defer_flush(c);
 	slow = cold_call(c, back);
