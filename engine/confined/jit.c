@@ -719,24 +719,20 @@ static u32 fuse_frame(struct gen *g)
 	return 2;
 }
 
+static bool is_shift_op(u8 op)
+{
+	return op == INSN_LSH || op == INSN_RSH || op == INSN_ARSH;
+}
+
 /* An operation on two operands, neither of which is r10. */
 static bool is_binary(const struct image_insn *insn)
 {
-	u8 class = INSN_CLASS(insn->code);
+	u8 class = INSN_CLASS(insn->code), op = INSN_OP(insn->code);
 
 	if ((class != INSN_ALU && class != INSN_ALU64) ||
 	    (insn->code & INSN_X && insn->src == INSN_R10))
 		return false;
-	switch (INSN_OP(insn->code)) {
-	case INSN_MUL: case INSN_LSH: case INSN_RSH: case INSN_ARSH:
-		return true;
-	}
-	return has_two_operands(INSN_OP(insn->code));
-}
-
-static bool is_shift_op(u8 op)
-{
-	return op == INSN_LSH || op == INSN_RSH || op == INSN_ARSH;
+	return op == INSN_MUL || is_shift_op(op) || has_two_operands(op);
 }
 
 /*
