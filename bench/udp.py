@@ -137,22 +137,30 @@ def measure_servers(kernel: str, clock: Clock) -> dict[str, Any]:
     }
 
 
+def plain_cost(found: dict[str, Any], server: Server) -> float:
+    return found["costs"]["confined"][server.theirs]["median"]
+
+
+def server_ratio(found: dict[str, Any], server: Server, place: str) -> float:
+    """What the script takes there, as a share of the C program."""
+    return found["costs"][place][server.ours]["median"] / plain_cost(found, server)
+
+
 def servers_rows(found: dict[str, Any]) -> list[list[str]]:
     """For each server what the C program takes, and the script in each place as a ratio."""
-    rows = []
-    for server in SERVERS:
-        plain = found["costs"]["confined"][server.theirs]["median"]
-        ratios = [costs[server.ours]["median"] / plain for costs in found["costs"].values()]
-        rows.append([server.what, f"{plain:,.0f}", *(f"{ratio:.2f}" for ratio in ratios)])
-    return rows
+    return [
+        [server.what, f"{plain_cost(found, server):,.0f}"]
+        + [f"{server_ratio(found, server, place):.2f}" for place in PLACES]
+        for server in SERVERS
+    ]
 
 
 def show_servers(found: dict[str, Any]) -> None:
-    rows = servers_rows(found)
-    at = 2 + list(PLACES).index("confined")
-    verdicts = [results.verdict(float(row[at]), SERVERS_AT_MOST) for row in rows]
-    header = [f"{found['unit']} per message", "C", *PLACES, ""]
-    results.show(header, [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)])
+    rows = [
+        [*row, results.verdict(server_ratio(found, server, "confined"), SERVERS_AT_MOST)]
+        for row, server in zip(servers_rows(found), SERVERS, strict=True)
+    ]
+    results.show([f"{found['unit']} per message", "C", *PLACES, ""], rows)
     print()
 
 
@@ -179,6 +187,7 @@ def main() -> int:
                 results.headline(f"servers, {clock.name}", servers)
                 show_servers(servers)
                 result[f"servers_{clock.name}"] = servers
+                result |= {one.ours: server_ratio(servers, one, "confined") for one in SERVERS}
     except results.MeasureError as error:
         print(f"udp: {error}", file=sys.stderr)
         return 1
