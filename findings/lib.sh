@@ -54,6 +54,21 @@ rust() {
 		--sysroot "$tmp/root/usr" -O)
 }
 
+# nftables: Debian 12's, run by $nft.
+nftables() {
+	debian nftables 1.0.6-2+deb12u2
+	debian libnftables1 1.0.6-2+deb12u2
+	debian libnftnl11 1.2.4-2
+	debian libjansson4 2.14-2
+	debian libmnl0 1.0.4-3
+	debian libxtables12 1.8.9-2
+	debian libedit2 3.1-20221030-2
+	debian libbsd0 0.11.7-2
+	export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu
+	# shellcheck disable=SC2034 # the scripts run it
+	nft=$tmp/root/usr/sbin/nft
+}
+
 # pypi NAME==VERSION...: a virtual environment with it, run by $python.
 pypi() {
 	python3 -m venv "$tmp/venv"

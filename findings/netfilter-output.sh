@@ -14,15 +14,7 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-debian nftables 1.0.6-2+deb12u2
-debian libnftables1 1.0.6-2+deb12u2
-debian libnftnl11 1.2.4-2
-debian libjansson4 2.14-2
-debian libmnl0 1.0.4-3
-debian libxtables12 1.8.9-2
-debian libedit2 3.1-20221030-2
-debian libbsd0 0.11.7-2
-export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu
+nftables
 cat >"$tmp/send.py" <<'PY'
 import errno, socket, subprocess, sys
 
@@ -58,4 +50,4 @@ print(*(under("output", "tcp", verdict, connect) for verdict in ("drop", "reject
 PY
 expect "UDP: output drop, reject, postrouting drop, input drop; TCP: output drop, reject" \
 	"EPERM EPERM EPERM 5, waits ECONNREFUSED" \
-	"$(unshare -Urn python3 "$tmp/send.py" "$tmp/root/usr/sbin/nft")"
+	"$(unshare -Urn python3 "$tmp/send.py" "$nft")"

@@ -14,15 +14,7 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-debian nftables 1.0.6-2+deb12u2
-debian libnftables1 1.0.6-2+deb12u2
-debian libnftnl11 1.2.4-2
-debian libjansson4 2.14-2
-debian libmnl0 1.0.4-3
-debian libxtables12 1.8.9-2
-debian libedit2 3.1-20221030-2
-debian libbsd0 0.11.7-2
-export LD_LIBRARY_PATH=$tmp/root/usr/lib/x86_64-linux-gnu
+nftables
 cat >"$tmp/count.py" <<'PY'
 import re, socket, subprocess, sys
 
@@ -57,4 +49,4 @@ for hook in ("output", "input"):
 PY
 expect "hook, datagrams received, packets counted, their bytes" \
 	"output 60 1 6028 input 60 1 6028 " \
-	"$(unshare -Urn python3 "$tmp/count.py" "$tmp/root/usr/sbin/nft")"
+	"$(unshare -Urn python3 "$tmp/count.py" "$nft")"
