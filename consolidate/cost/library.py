@@ -176,7 +176,7 @@ def of_files(candidate: Candidate) -> bool:
 def same_way(candidate: Candidate) -> bool:
     """Whether all files of a batch have one directory, flags and mode."""
     return not candidate.batched or all(
-        source.steady or not source.moving()
+        source.steady or not source.varies
         for step in candidate.flow.steps
         for arg, source in enumerate(step.args)
         if source.kind is Kind.PARAM and source.letter in "fi" and SIZE_ARG.get(step.name) != arg

@@ -342,7 +342,7 @@ class Planner:
                 self.add(number, arg, source, record).is_changed = True
             elif source.kind is Kind.CONST:
                 self.constant(number, arg, source)
-            elif source.kind is Kind.PARAM and not self.is_room(number, arg, loops):
+            elif source.is_given and not self.is_room(number, arg, loops):
                 self.param(number, arg, source, record, loops)
         if step.name in VECTORED:
             bytes_ = Param(self.name("bytes"), "i", f"that {step.name}() has to write in all")
@@ -417,11 +417,8 @@ def buffer_size(step: Step) -> int:
     if step.name in STAT_SIZES:
         return STAT_SIZES[step.name]
     at = SIZE_ARG.get(step.name)
-    if at is not None and at < len(step.args):
-        source = step.args[at]
-        sizes = [value.number for value in [*source.seen, source.value] if value and value.number]
-        if sizes:
-            return max(sizes)
+    if at is not None and at < len(step.args) and step.args[at].most > 0:
+        return step.args[at].most
     return BUFFER_SIZE
 
 

@@ -21,7 +21,7 @@ step that ended the script, and that step's result: -errno, or what it returned
 where the traced program always got something else.  What the item has opened is
 open then; fields of calls that were not made are -ECANCELED; items after the one
 that ended it are as they were."""
-ASSUMED = "ASSUMED, BECAUSE IT NEVER CHANGED IN THE TRACE. Wrong, if it may change:"
+ASSUMED = "ASSUMED, WHICH THE TRACE CANNOT SHOW. Wrong where it is not so:"
 
 
 @dataclass(frozen=True, slots=True)

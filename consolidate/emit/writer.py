@@ -63,6 +63,8 @@ class PlanWriter(ABC):
             if text is not None:
                 return text
         source = self.plan.steps[number].args[arg]
+        if source.kind is Kind.ADVANCE and drain is not None:
+            return f"{self.base(number, arg)} + {drain[1]}"
         if source.kind is Kind.RESULT:
             return self.results[self.plan.target(source.step)]
         if source.kind is Kind.SHARED:
@@ -87,8 +89,6 @@ class PlanWriter(ABC):
         if SIZE_ARG[step.name] == arg:
             return f"{self.value_of(node.room)} - {got}"
         if SIZE_ARG[step.name] == arg + 1:
-            return f"{self.base(number, arg)} + {got}"
-        if step.args[arg].kind is Kind.ADVANCE:
             return f"{self.base(number, arg)} + {got}"
         return None
 

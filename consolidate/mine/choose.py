@@ -104,9 +104,8 @@ class Chooser:
         runs = matcher.runs()
         if not runs:
             return None
-        # Derive data flow from the runs it really covers, from all parts of the trace.
-        some = runs[:: len(runs) // dataflow_infer.RUNS + 1]
-        found = Follower(template, matcher, self.tape, some, later=runs)()
+        # Derive data flow from the runs it really covers.
+        found = Follower(template, matcher, self.tape, runs)()
         scan = Scan(found, runs)
         if not self.recurs(template, scan) or shape.refusal(found):
             return None

@@ -84,8 +84,8 @@ def of_text(text: bytes) -> Origin:
 
 
 def assumptions(flow: Flow) -> list[str]:
-    """Constants that a script assumes and the trace cannot prove."""
-    told = []
+    """Constants that a script assumes and the trace cannot prove, and rules with exceptions."""
+    told = list(flow.exceptions)
     for number, step in enumerate(flow.steps, 1):
         for arg, source in enumerate(step.args, 1):
             if source.assumed:

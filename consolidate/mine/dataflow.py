@@ -45,7 +45,7 @@ class Kind(Enum):
     SHARED = "shared"  # equal to argument `arg` of `step`
     NAME = "name"  # of an entry listed by the step `step`
     READY = "ready"  # a descriptor that the step `step` found ready
-    ADVANCE = "advance"  # its own last value plus the last result
+    ADVANCE = "advance"  # its own last value plus the last result, from `value` or a parameter on
     PARAM = "param"
 
     # By identity: millions of keys contain one.
@@ -75,11 +75,14 @@ class Source:
     steady: bool = False  # a parameter that is the same throughout a run
     moves: bool = False  # another value in each repetition
     assumed: bool = False  # a constant that may hold for this trace only
-    seen: list[Value] = field(default_factory=list)
+    seen: list[Value] = field(default_factory=list)  # some of its values
+    most: int = 0  # the largest of all
+    varies: bool = False  # it has several
 
-    def moving(self) -> bool:
-        """Whether it had several values in the samples."""
-        return len({value.text for value in self.seen}) > 1
+    @property
+    def is_given(self) -> bool:
+        """Whether the program gives its value, or its first one."""
+        return self.kind is Kind.PARAM or self.kind is Kind.ADVANCE and self.value is None
 
 
 @dataclass(slots=True)
@@ -123,6 +126,8 @@ class Flow:
     needs: set[tuple[int, int]] = field(default_factory=set)
     carried: bool = False  # an iteration depends on the one before
     blind: bool = False  # it may depend on it: the trace has no paths
+    # What its steps do, except in a few instances.
+    exceptions: list[str] = field(default_factory=list)
     apart: set[Path] = field(default_factory=set)  # loops with such a dependence
     goes_on: bool = False  # the second step follows: the last step is the first one again
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Traces the data flow from call to call within a template, in samples of its instances."""
+"""Traces the data flow from call to call within a template.
+
+Of the many templates that may become candidates, samples show it. Of a candidate, all instances
+do: what is equal in samples may differ later.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -35,18 +39,22 @@ from consolidate.trace import values
 from consolidate.trace.call import Call
 from consolidate.trace.values import Value
 
-# Limits of sampled runs, of instances in each, and of repetitions in these.
+# Limits of sampled runs, of instances in each, of repetitions in these, and of calls.
 RUNS = 32
 INSTANCES = 8
 REPEATS = 6
-# Limits of sampled calls of a template: of a candidate, and of one of hundreds of templates that
-# may become one.
-MOST_CALLS, FEWER_CALLS = 1500, 700
-# Limit of a candidate's instances beyond the samples, which show whether its constants are some.
-LATER = 4000
+SAMPLED = 700
+# Limit of a candidate's calls, beyond which instances from all over the trace stand for all.
+MOST_CALLS = 40000
+# They open a path, or change the directory of names without one.
+OPENING_PATHS = frozenset(["open", "openat", "openat2"])
+CHANGING_DIRECTORY = frozenset(["chdir", "fchdir"])
+AT_FDCWD = -100
 # This many equal calls in a row are separate steps rather than a loop.
 UNROLLED = 4
-# The share of samples that must agree.
+# Limit of the values of an argument that are kept.
+SEEN = 128
+# The share of instances that must agree; the others are exceptions, which are listed.
 AGREE = 0.9
 # If at least this many calls all moved the full amount, that is no accident.
 FULL_FROM = 3
@@ -54,6 +62,8 @@ FULL_FROM = 3
 
 # A value's origin: its kind, step, and argument.
 Key = tuple[Kind, int, int]
+# An instance's begin and end, and whether it is whole.
+Span = tuple[int, int, bool]
 
 
 @dataclass(slots=True)
@@ -75,11 +85,13 @@ def steps_of(template: Template, symbols: Symbols, path: Path = ()) -> Iterator[
             yield Step((*path, i), number, name, came_out, node < 0)
 
 
-def firings(instance: Instance, index: dict[Path, int], path: Path = ()) -> Iterator[Firing]:
+def firings(
+    instance: Instance, index: dict[Path, int], repeats: int | None, path: Path = ()
+) -> Iterator[Firing]:
     for i, part in enumerate(instance.parts):
-        for one in part[:REPEATS]:
+        for one in part[:repeats]:
             if isinstance(one, Instance):
-                yield from firings(one, index, (*path, i))
+                yield from firings(one, index, repeats, (*path, i))
             else:
                 call = instance.tape.call(one)
                 yield Firing(index[*path, i], call, values.of_call(call.name, call.args))
@@ -94,22 +106,28 @@ class Argument:
     agreed: dict[Key, int] = field(default_factory=dict)
     by_instance: list[set[str]] = field(default_factory=list)
     by_run: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
-    # It had one value in the samples, or in those of a run, and another one later.
-    changes: bool = False
+    starts: set[str] = field(default_factory=set)  # its first values in the instances
 
     @property
     def is_constant(self) -> bool:
         return len(set().union(*self.by_run.values())) == 1
 
-    def look_later(self, value: Value, run: int) -> None:
-        known = self.by_run.get(run) or set().union(*self.by_run.values())
-        self.changes = self.changes or len(known) == 1 and value.text not in known
+    def add(self, value: Value, run: int) -> None:
+        if not self.by_instance[-1]:
+            self.starts.add(value.text)
+        self.seen.append(value)
+        self.by_instance[-1].add(value.text)
+        self.by_run[run].add(value.text)
 
     def every(self, key: Key) -> bool:
         return self.agreed.get(key, 0) == len(self.seen)
 
     def always(self, key: Key) -> bool:
         return self.agreed.get(key, 0) >= AGREE * len(self.seen)
+
+    def others(self, key: Key) -> int:
+        """How often it was not equal."""
+        return len(self.seen) - self.agreed.get(key, 0)
 
 
 class Now:
@@ -119,6 +137,9 @@ class Now:
         self.of: dict[tuple, set[Key]] = defaultdict(set)
         self.held: dict[int, list[tuple]] = {}  # the values of each step's last call
         self.texts: dict[tuple[int, int], bytes] = {}  # contents of buffers
+        self.paths: dict[int, bytes] = {}  # of opened files
+        self.copied: dict[int, int] = {}  # descriptors of the same file
+        self.cwd: int | bytes = b"."  # or what it was changed to
 
     def add(self, firing: Firing, kinds: str) -> None:
         for value, key in self.held.get(firing.step, ()):
@@ -126,12 +147,27 @@ class Now:
         held = self.held[firing.step] = [*self.given(firing, kinds), *self.got(firing)]
         for value, key in held:
             self.of[value].add(key)
+        self.look_at_paths(firing)
+
+    def look_at_paths(self, firing: Firing) -> None:
+        name, number, args = firing.call.name, firing.call.ret, firing.args
+        if firing.call.error is not None:
+            return
+        if name in OPENING_PATHS:
+            self.paths[number] = text_in(firing)
+            self.copied.pop(number, None)
+        elif name.startswith("dup") or name == "fcntl" and "DUPFD" in args[1].text:
+            self.copied[number] = self.copied.get(args[0].number, args[0].number)
+        elif name in CHANGING_DIRECTORY:
+            self.cwd = text_in(firing) or args[0].number
 
     def given(self, firing: Firing, kinds: str) -> Iterator[tuple]:
         """The values passed to a call."""
         for arg, value in enumerate(firing.args):
             letter = kinds[arg] if arg < len(kinds) else "i"
-            if value.string is not None or value.number is not None:
+            # Two buffers may have the same contents, or begin with the same.
+            contents = value.cut or arg == FILLERS.get(firing.call.name)
+            if value.number is not None or value.string is not None and not contents:
                 yield (letter, value.text), (Kind.SHARED, firing.step, arg)
 
     def got(self, firing: Firing) -> Iterator[tuple]:
@@ -141,8 +177,10 @@ class Now:
             yield ("number", call.ret), (Kind.RESULT, step, -1)
         for number in ready(call):
             yield ("ready", number), (Kind.READY, step, -1)
-        for name in names_in(call.args) if call.name in LISTERS else ():
-            yield ("name", name), (Kind.NAME, step, -1)
+        if call.name in LISTERS and firing.args:
+            for directory in self.directories(firing.args[0]):
+                for name in names_in(call.args):
+                    yield ("name", directory, name), (Kind.NAME, step, -1)
         filled = FILLERS.get(call.name)
         if filled is not None and filled < len(firing.args):
             value = firing.args[filled]
@@ -150,7 +188,23 @@ class Now:
             if value.string:
                 self.texts[step, filled] = value.string
 
-    def sources(self, letter: str, value: Value, drains: bool) -> Iterator[Iterable[Key]]:
+    def directories(self, fd: Value) -> set[int | bytes]:
+        """A listed directory: its descriptor, and its paths as far as the trace shows them."""
+        opened = self.paths.get(fd.number, b"")
+        number = self.copied.get(fd.number, fd.number)
+        return {number, opened.rstrip(b"/") or opened, (fd.path or "").encode()} - {b""}
+
+    def within(self, directory: bytes, at: Value | None) -> set[int | bytes]:
+        """What a path's directory may be, by its text and the descriptor before it."""
+        if directory:
+            return {directory.rstrip(b"/") or directory}
+        cwd = at is None or at.number == AT_FDCWD
+        number = self.cwd if cwd else self.copied.get(at.number, at.number)
+        return {number, (at and at.path or "").encode()} - {b""}
+
+    def sources(
+        self, letter: str, value: Value, at: Value | None, drains: bool
+    ) -> Iterator[Iterable[Key]]:
         """Everything that has this value now, each once."""
         of = self.of.get
         shared = of((letter, value.text), ())
@@ -160,13 +214,20 @@ class Now:
             if letter == "f":
                 yield of(("ready", value.number), ())
         elif value.string is not None:
-            yield of(("name", value.string.rpartition(b"/")[2]), ())
+            directory, slash, name = value.string.rpartition(b"/")
+            places = self.within(directory + slash, at)
+            yield set().union(*(of(("name", place, name), ()) for place in places))
         if drains and value.string is not None:
             yield {
                 (Kind.SHARED, *key) for key, text in self.texts.items() if alike(text, value)
             }.difference(shared)
         elif drains and value.is_address:
             yield of(("address", value.number), set()).difference(shared)
+
+
+def text_in(firing: Firing) -> bytes:
+    """A call's first string, such as its path."""
+    return next((value.string for value in firing.args if value.string is not None), b"")
 
 
 def alike(text: bytes, value: Value) -> bool:
@@ -182,6 +243,27 @@ def is_until(step: Step, after: Step) -> bool:
     return after.outcome == OK or step.outcome == OK and step.name in DRAINED
 
 
+def some_of(runs: list[Run]) -> Iterator[list[Span]]:
+    """Spans of samples, by run."""
+    count = 0
+    for run in runs[:: len(runs) // RUNS + 1]:
+        if count > SAMPLED:
+            break
+        spans = run.spans[:INSTANCES]
+        count += sum(end - begin for begin, end, _ in spans)
+        yield spans
+
+
+def all_of(runs: list[Run]) -> Iterator[list[Span]]:
+    """All spans, by run, or in long traces a few adjacent ones here and there."""
+    each = sum(run.calls for run in runs) // MOST_CALLS + 1
+    at = 0
+    for run in runs:
+        parts = [run.spans[i : i + INSTANCES] for i in range(0, len(run.spans), INSTANCES)]
+        yield list(chain(*parts[-at % each :: each]))
+        at += len(parts)
+
+
 class Follower:
     """Determines the source of each argument of a template's steps."""
 
@@ -191,29 +273,15 @@ class Follower:
         matcher: Matcher,
         tape: Tape,
         runs: list[Run],
-        most: int = MOST_CALLS,
-        later: Sequence[Run] = (),  # all runs, to see whether constants are some
+        samples: bool = False,
     ) -> None:
         self.steps = list(steps_of(template, tape.symbols))
         self.index = {step.path: i for i, step in enumerate(self.steps)}
         self.kinds = [calltable.kinds(step.name) for step in self.steps]
         self.flow = Flow(template, self.steps)
-        self.runs: list[list[Instance]] = []
-        count = 0
-        for run in runs:
-            if count > most:
-                break
-            self.runs.append(list(matcher.instances(tape, run, INSTANCES)))
-            count += sum(one.end - one.begin for one in self.runs[-1])
-        sampled = {run.begin: number for number, run in enumerate(runs[: len(self.runs)])}
-        spans = [
-            (sampled.get(run.begin, -1), span)
-            for run in later
-            for span in run.spans[INSTANCES if run.begin in sampled else 0 :]
-        ]
-        self.later = (
-            (run, matcher.instance(tape, *span)) for run, span in spans[:: len(spans) // LATER + 1]
-        )
+        self.turns = REPEATS if samples else None  # of each repetition
+        chosen = some_of(runs) if samples else all_of(runs)
+        self.runs = [[matcher.instance(tape, *span) for span in spans] for spans in chosen]
         self.flow.samples = sum(one.whole for run in self.runs for one in run)
         self.arguments: list[list[Argument]] = [[] for _ in self.steps]
         self.rets: list[list[Call]] = [[] for _ in self.steps]
@@ -227,7 +295,6 @@ class Follower:
         if not all(self.rets):
             self.flow.refused = "a part of it never comes"
             return self.flow
-        self.look_later()
         self.repeats()
         self.visible = self.visible_steps()
         self.find_passes()
@@ -255,16 +322,9 @@ class Follower:
                         argument.by_instance.append(set())
                     self.look_at(instance, number)
 
-    def look_later(self) -> None:
-        """A constant of the samples is none if it has another value elsewhere in the trace."""
-        for run, instance in self.later:
-            for firing in firings(instance, self.index) if instance.whole else ():
-                for argument, value in zip(self.arguments[firing.step], firing.args, strict=False):
-                    argument.look_later(value, run)
-
     def look_at(self, instance: Instance, run: int) -> None:
         now = Now()
-        for firing in firings(instance, self.index):
+        for firing in firings(instance, self.index, self.turns):
             number, kinds = firing.step, self.kinds[firing.step]
             self.rets[number].append(firing.call)
             arguments = self.arguments[number]
@@ -273,12 +333,11 @@ class Follower:
             drained = DRAINERS.get(firing.call.name)
             for arg, value in enumerate(firing.args):
                 argument = arguments[arg]
-                argument.seen.append(value)
-                argument.by_instance[-1].add(value.text)
-                argument.by_run[run].add(value.text)
+                argument.add(value, run)
                 letter = kinds[arg] if arg < len(kinds) else "i"
                 agreed = argument.agreed
-                for keys in now.sources(letter, value, arg == drained):
+                at = firing.args[arg - 1] if arg and kinds[arg - 1 : arg] == "f" else None
+                for keys in now.sources(letter, value, at, arg == drained):
                     for key in keys:
                         agreed[key] = agreed.get(key, 0) + 1
             self.advance(now, firing)
@@ -312,7 +371,7 @@ class Follower:
             repeat, times = self.repeat(template, i, counts, is_loop, here)
             if is_loop:
                 self.flow.loops[here] = Loop(here, repeat, times)
-                self.repeats_in(node, here, [one for part in parts for one in part[:REPEATS]])
+                self.repeats_in(node, here, [one for part in parts for one in part[: self.turns]])
             else:
                 step = self.steps[self.index[here]]
                 step.repeat, step.times = repeat, times
@@ -322,6 +381,8 @@ class Follower:
         if self.over(here, Kind.READY):
             return Repeat.READY, 1
         if not is_loop and (not counts or many <= (1 - AGREE) * len(counts)):
+            if self.step_of(symbol(template[i])).name not in calltable.QUERIES:
+                self.add_exception(here, "once", many, len(counts))
             return Repeat.ONCE, 1
         first = template[i]
         while isinstance(first, tuple):
@@ -337,11 +398,19 @@ class Follower:
             return Repeat.NAMES, 1
         common, seen = Counter(counts).most_common(1)[0] if counts else (1, 0)
         if counts and seen >= AGREE * len(counts):
+            self.add_exception(here, f"{common} times", len(counts) - seen, len(counts))
             return Repeat.TIMES, common
         if not is_loop and name in calltable.QUERIES:
             # A repeated query is rare: the program makes it outside the script.
             return Repeat.ONCE, 1
         return Repeat.GIVEN, 1
+
+    def add_exception(self, here: Path, what: str, others: int, count: int) -> None:
+        """Lists how often a rule that the script follows does not hold."""
+        number = next(i for i, step in enumerate(self.steps) if step.path[: len(here)] == here)
+        if others:
+            text = f"step {number + 1}, {self.steps[number].name}(): {what}"
+            self.flow.exceptions.append(f"{text}, but not in {others} of {count}")
 
     def step_of(self, symbol_: int) -> Step:
         return next(step for step in self.steps if step.symbol == symbol_)
@@ -351,12 +420,12 @@ class Follower:
         if len(here) > 1:
             return False
         inside = [i for i, step in enumerate(self.steps) if step.path[: len(here)] == here]
-        return any(
-            argument.always((kind, step, -1)) and self.all_of(here, kind, step)
-            for number in inside
-            for argument in self.arguments[number][:3]
-            for step in range(inside[0])
-        )
+        for number in inside:
+            for argument in self.arguments[number][:3]:
+                for step in range(inside[0]):
+                    if argument.always((kind, step, -1)) and self.all_of(here, kind, step):
+                        return True
+        return False
 
     def all_of(self, here: Path, kind: Kind, step: int) -> bool:
         """Whether it is repeated for all of them, as a script would."""
@@ -372,7 +441,10 @@ class Follower:
                 size = sum(map(len, map(entries, calls))) if kind is Kind.NAME else calls[-1].ret
                 count += 1
                 good += len(one.parts[here[0]]) == size
-        return good >= AGREE * count
+        if good < AGREE * count:
+            return False
+        self.add_exception(here, f"for each {kind.value} of step {step + 1}", count - good, count)
+        return True
 
     def find_passes(self) -> None:
         """Finds other outcomes with which an iteration, or a loop, simply ended."""
@@ -421,7 +493,12 @@ class Follower:
             # A number that never changed may still be a property of each item.
             steady = self.steady(argument) and not (letter == "i" and argument.is_constant)
             source = Source(Kind.PARAM, letter, steady=steady)
-        source.seen = argument.seen[: 4 * RUNS]
+        elif source.kind is not Kind.CONST:
+            self.add_exceptions_of(number, arg, source)
+        # An odd step: odd and even iterations may differ.
+        source.seen = argument.seen[:: len(argument.seen) // SEEN | 1]
+        source.varies = not argument.is_constant
+        source.most = max((value.number or 0 for value in argument.seen), default=0)
         if source.kind is Kind.PARAM:
             source.moves = any(len(texts) > 1 for texts in argument.by_instance)
         return source
@@ -429,7 +506,7 @@ class Follower:
     def derived(self, number: int, arg: int, letter: str, argument: Argument) -> Source | None:
         first = argument.seen[0]
         whose = origin(self.steps[number].name, arg, first)
-        const = argument.is_constant and not argument.changes and whose is not Origin.PROGRAM
+        const = argument.is_constant and whose is not Origin.PROGRAM
         if letter == "f":
             if const and first.number == -100:
                 return Source(Kind.CONST, letter, first)
@@ -445,7 +522,8 @@ class Follower:
             return source
         advances = argument.always((Kind.ADVANCE, number, -1))
         if self.steps[number].repeat is Repeat.UNTIL and not const and advances:
-            return Source(Kind.ADVANCE, letter, first, step=number)
+            fixed = len(argument.starts) == 1 and whose is not Origin.PROGRAM
+            return Source(Kind.ADVANCE, letter, first if fixed else None, step=number)
         found = self.from_result(number, letter, argument, False)
         if found is not None and (not const or self.steps[found.step].name in calltable.COUNTERS):
             return found
@@ -474,6 +552,21 @@ class Follower:
         if letter == "s" and const and first.string is not None and not first.cut:
             return Source(Kind.CONST, letter, first)
         return None
+
+    def add_exceptions_of(self, number: int, arg: int, source: Source) -> None:
+        """Lists how often an argument has another source; one of a parameter never has."""
+        where = f"step {source.step + 1}"
+        what = {
+            Kind.RESULT: f"the result of {where}",
+            Kind.NAME: f"a name of {where}",
+            Kind.READY: f"ready in {where}",
+            Kind.ADVANCE: "where the call before ended",
+            Kind.SHARED: f"the data of {where}",
+        }[source.kind]
+        argument = self.arguments[number][arg]
+        others = argument.others((source.kind, source.step, source.arg))
+        what = f"argument {arg + 1} is {what}"
+        self.add_exception(self.steps[number].path, what, others, len(argument.seen))
 
     def within(self, number: int, repeat: Repeat) -> bool:
         """Whether a step is executed for each result of an earlier step."""
@@ -523,9 +616,8 @@ class Follower:
             for other, source in enumerate(self.steps[step].args):
                 own = source.letter == letter and source.kind in (Kind.PARAM, Kind.READY)
                 key = Kind.SHARED, step, other
-                # Small numbers are often equal by chance: a mode, then a size.
-                agrees = argument.every(key) if letter == "i" else argument.always(key)
-                if own and agrees:
+                # What is only mostly equal is so by chance: a mode, then a size.
+                if own and argument.every(key):
                     return Source(Kind.SHARED, letter, step=step, arg=other)
         return None
 
@@ -544,8 +636,7 @@ class Follower:
             for number, run in enumerate(self.runs)
             if sum(one.whole for one in run) > 1
         ]
-        same = bool(several) and all(len(texts) <= 1 for texts in several)
-        return same and not argument.changes
+        return bool(several) and all(len(texts) <= 1 for texts in several)
 
     def moving(self, path: Path) -> bool:
         """Whether the program passes another value in each repetition."""
@@ -621,9 +712,7 @@ def follow(template: Template, tape: Tape) -> Flow:
 
 def sampled(template: Template, tape: Tape) -> Flow:
     matcher = Matcher(template, tape)
-    runs = matcher.runs()
-    some = runs[:: len(runs) // RUNS + 1]
-    return Follower(template, matcher, tape, some, FEWER_CALLS)()
+    return Follower(template, matcher, tape, matcher.runs(), samples=True)()
 
 
 def is_few(one: Step | Loop) -> bool:

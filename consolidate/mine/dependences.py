@@ -67,8 +67,8 @@ def changing(step: Step) -> bool:
     at = FILLERS.get(step.name)
     if at is None or at >= len(step.args) or len(step.args[at].seen) < 2:
         return True
-    seen = step.args[at].seen
-    return any(value.string is None or value.text != seen[0].text for value in seen)
+    source = step.args[at]
+    return source.varies or any(value.string is None for value in source.seen)
 
 
 def is_file(flow: Flow, step: Step) -> bool:
@@ -82,7 +82,7 @@ def is_file(flow: Flow, step: Step) -> bool:
 
 def needed(step: Step, arg: int, source: Source) -> str | None:
     """The kind of an argument, if it is a varying input of the program."""
-    if source.kind is not Kind.PARAM or source.steady or not source.moving():
+    if source.kind is not Kind.PARAM or source.steady or not source.varies:
         return None
     if source.letter == "f":
         return FD

@@ -130,7 +130,7 @@ def is_dangling(flow: Flow, path: Path) -> bool:
         source.letter == "f"
         and (
             source.kind is Kind.PARAM
-            and (step.name == "close" or source.moving())
+            and (step.name == "close" or source.varies)
             or source.kind is Kind.SHARED
         )
         for source in step.args

@@ -84,7 +84,7 @@ def source_text(flow: Flow, source: Source) -> str:
     if source.kind is Kind.CONST:
         return source.value.text
     if source.kind is Kind.PARAM:
-        return "?" if source.moving() or not source.seen else f"? as {source.seen[0].brief}"
+        return "?" if source.varies or not source.seen else f"? as {source.seen[0].brief}"
     words = {
         Kind.RESULT: f"result of {source.step + 1}",
         Kind.SHARED: f"as in {source.step + 1}",
