@@ -103,6 +103,14 @@ def all_names(trace: Writer, i: int, late: bool) -> None:
     trace.call("close(5)", 0)
 
 
+def ready(trace: Writer, i: int, late: bool) -> None:
+    fds = [7 + i % 3, 10 + i % 2, 12]
+    events = ", ".join(f"{{events=EPOLLIN, data={{u32={fd}, u64={fd}}}}}" for fd in fds)
+    trace.call(f"epoll_wait(4, [{events}], 64, -1)", 3)
+    for fd in fds:
+        trace.call(f'recvfrom({20 if late else fd}, "{i}.{fd}"..., 512, 0, NULL, NULL)', 100)
+
+
 def parts(trace: Writer, i: int, late: bool, start: int = 0) -> None:
     """Reads a file in parts, one after the other."""
     trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 5)
@@ -160,6 +168,7 @@ CASES = [
     Case(names, 2, 1, Kind.NAME, "newfstatat(): argument 2 is a name of step 2"),
     Case(names_at_copy, 4, 1, Kind.NAME, "newfstatat(): argument 2 is a name of step 3"),
     Case(all_names, 2, 1, Kind.NAME, "newfstatat(): for each name of step 2"),
+    Case(ready, 1, 0, Kind.READY, "recvfrom(): argument 1 is ready in step 1"),
     Case(parts, 1, 3, Kind.ADVANCE, "pread64(): argument 4 is where the call before ended"),
     Case(three_times, 1, 0, Kind.RESULT, "fsync(): 6 times"),
     Case(seventh, 1, 1, Kind.CONST),
@@ -222,6 +231,23 @@ def test_offset_begins_where_the_program_says(tmp_path: Path) -> None:
         assert [param.name for param in made.plan.item.params if param.letter == "i"] == fields
         assert f"{start} + got)" in made.lua
         assert made.tried.differences == []
+
+
+@pytest.mark.parametrize("late", [range(0), range(57, 60)], ids=["never", "late"])
+def test_amounts_that_calls_moved(tmp_path: Path, late: range) -> None:
+    """Writes that were whole, and reads that never filled their buffer, until late."""
+
+    def moved(trace: Writer, i: int, late: bool) -> None:
+        trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDWR)', 5)
+        trace.call(f'read(5, "{i}", {64 + late})', 64 + late if late else 9)
+        trace.call(f'write(5, "{i}", 100)', 50 if late else 100)
+        trace.call("close(5)", 0)
+
+    one = found(tmp_path, moved, late)
+    _, read, written, _ = one.flow.steps
+    assert (read.short, written.full) == (not late, not late)
+    buffer = write.planned(one).by_arg[1, 1]
+    assert buffer.size == (65 if late else 64)
 
 
 def test_equal_contents_are_not_one_buffer(tmp_path: Path) -> None:
