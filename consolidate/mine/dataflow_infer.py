@@ -151,12 +151,12 @@ class Now:
 
     def look_at_paths(self, firing: Firing) -> None:
         name, number, args = firing.call.name, firing.call.ret, firing.args
-        if firing.call.error is not None:
-            return
+        if firing.call.error is not None or not args:
+            return  # damaged lines may lack arguments
         if name in OPENING_PATHS:
             self.paths[number] = text_in(firing)
             self.copied.pop(number, None)
-        elif name.startswith("dup") or name == "fcntl" and "DUPFD" in args[1].text:
+        elif name.startswith("dup") or name == "fcntl" and "DUPFD" in firing.call.args:
             self.copied[number] = self.copied.get(args[0].number, args[0].number)
         elif name in CHANGING_DIRECTORY:
             self.cwd = text_in(firing) or args[0].number

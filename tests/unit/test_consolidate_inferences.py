@@ -267,3 +267,15 @@ def test_parameter_that_changes_in_a_later_run_is_each_items(tmp_path: Path) -> 
     batch = found(tmp_path, sent, range(0), 180, 3)
     assert batch.flow.steps[1].args[0].steady
     assert not found(tmp_path, sent, range(123, 126), 180, 3).flow.steps[1].args[0].steady
+
+
+@pytest.mark.parametrize("call", ["fcntl", "dup", "fchdir", "getdents64"])
+def test_calls_without_arguments(tmp_path: Path, call: str) -> None:
+    """Lines are damaged, or a tracer does not show them."""
+
+    def cut(trace: Writer, i: int, late: bool) -> None:
+        trace.call(f"fsync({i + 3})", 0)
+        trace.call(f"{call}({'' if late else f'{i + 3}, F_DUPFD, 3'})", 1)
+        trace.call(f"fdatasync({i + 3})", 0)
+
+    assert [step.name for step in found(tmp_path, cut, range(40, 60)).flow.steps][1] == call
