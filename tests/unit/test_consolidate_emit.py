@@ -18,7 +18,6 @@ from traces import Writer, run
 from consolidate.emit import verify, write
 from consolidate.emit.write import Written
 from consolidate.mine.candidate import Candidate, sequence
-from consolidate.mine.dataflow import Kind
 from consolidate.report import report
 
 GAP = 0.02
@@ -720,25 +719,6 @@ def test_modes_are_those_of_the_items(tmp_path: Path, call: Call, apart: bool) -
     assert call(made.lua, items.address, 3) == [3, 0, 0]
     for name, mode in modes.items():
         assert (tmp_path / name).stat().st_mode & 0o777 == mode
-
-
-@pytest.mark.parametrize(("runs", "changed"), [(1, range(50, 60)), (60, range(62, 64))])
-def test_constant_that_changes_is_none(tmp_path: Path, runs: int, changed: range) -> None:
-    """Late in a long run, or in a run that is not among the samples."""
-    trace = Writer(1)
-    count = 60 if runs == 1 else 2 * runs
-    for i in range(count):
-        flags = "0" if i in changed else "AT_SYMLINK_NOFOLLOW"
-        stat = "{st_mode=S_IFREG|0644, st_size=12, ...}"
-        trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 5)
-        trace.call(f'newfstatat(5, "n{i}", {stat}, {flags})', 0)
-        trace.call("close(5)", 0)
-        if runs > 1 and i % 2:
-            trace.noise(5)
-    found, _ = report.make([trace.write(tmp_path / "t")], None, 20, 0.02)
-    (one,) = (one for one in found.candidates if len(one.flow.steps) == 3)
-    assert one.flow.steps[1].args[3].kind is Kind.PARAM
-    assert one.flow.steps[0].args[2].kind is Kind.CONST
 
 
 def test_what_is_assumed_has_to_be_confirmed(tmp_path: Path) -> None:

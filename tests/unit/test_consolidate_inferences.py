@@ -23,6 +23,12 @@ from consolidate.report import report
 STAT = "{st_mode=S_IFREG|0644, st_size=12, ...}"
 
 
+def flags(trace: Writer, i: int, late: bool) -> None:
+    trace.call(f'openat(AT_FDCWD, "/d/{i}", O_RDONLY)', 5)
+    trace.call(f'newfstatat(5, "n{i}", {STAT}, {0 if late else "AT_SYMLINK_NOFOLLOW"})', 0)
+    trace.call("close(5)", 0)
+
+
 def path_again(trace: Writer, i: int, late: bool) -> None:
     trace.call(f'newfstatat(AT_FDCWD, "/d/{i}", {STAT}, 0)', 0)
     trace.call(f'unlink("/{"e" if late else "d"}/{i}")', 0)
@@ -159,6 +165,7 @@ class Case(NamedTuple):
 
 
 CASES = [
+    Case(flags, 1, 3, Kind.CONST),
     Case(path_again, 1, 0, Kind.SHARED),
     Case(descriptor_again, 1, 0, Kind.SHARED),
     Case(number_again, 1, 3, Kind.SHARED),
@@ -174,7 +181,7 @@ CASES = [
     Case(seventh, 1, 1, Kind.CONST),
 ]
 # Late: at the end of a run, or in a run of which few iterations are looked at, or none.
-LATE = {"in a long run": (60, 0, range(57, 60)), "in a later run": (180, 3, range(123, 126))}
+LATE = {"in a long run": (60, 0, range(57, 60)), "in a later run": (120, 3, range(63, 66))}
 
 
 def found(
