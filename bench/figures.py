@@ -248,12 +248,8 @@ def memcached(result: Json) -> Json:
     """Figures 3 and 4 of the paper, and for the smallest and largest values what explains them."""
     figure3, figure4, *reasons = report.paper_tables(result)
     shown = [figure3, figure4, *((header, [rows[0], rows[-1]]) for header, rows in reasons)]
-    note = (
-        f"{result['outstanding'][0]} requests out, at most {result['batch']} in a batch;"
-        f" {result['rounds']} rounds of {result['seconds']:g} s of the guest's clock for each."
-    )
     tables = [{"header": header, "rows": rows} for header, rows in shown]
-    return {"kernel": result["kernel"], "tables": tables, "note": note}
+    return {"kernel": result["kernel"], "tables": tables, "note": report.paper_load(result)}
 
 
 class Subject(NamedTuple):

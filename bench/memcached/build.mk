@@ -14,11 +14,12 @@ bench-memcached-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpl
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) \
 		-o $(BUILD)/bench/memcached-icount.json $(BENCH_ARGS)
 
-# Figures 3 and 4 of the paper: by value size, with the batch's depth and the wait in the socket.
+# Figures 3 and 4 of the paper: by value size, with the batch's depth and the wait in the socket. A
+# million requests for each figure, in ten minutes.
 bench-memcached-sizes-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload module
 	$(BUILD)/venv/bin/python bench/memcached/memcached.py --icount -k $(KREL) --buffers \
 		--modes off mmsg syscript_interp syscript confined \
-		--sizes 16 32 64 128 256 512 1024 --outstanding 128 --rounds 3 --seconds 0.1 \
+		--sizes 16 32 64 128 256 512 1024 --outstanding 128 --rounds 10 --seconds 0.1 \
 		-o $(BUILD)/bench/memcached-sizes-icount.json $(BENCH_ARGS)
 
 # Over a veth pair: what frames save there.

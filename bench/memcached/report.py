@@ -252,8 +252,9 @@ def per_second(result: dict[str, Any], mode: str, case: tuple[int, int]) -> list
     return [1e9 / ns for ns in modelled_ns(result, mode, case)]
 
 
-def spread(samples: list[float]) -> str:
-    return f"{mean(samples):,.0f} ± {stdev(samples) if len(samples) > 1 else 0:,.0f}"
+def spread(samples: list[float], form: str = ",.0f") -> str:
+    deviation = stdev(samples) if len(samples) > 1 else 0
+    return f"{mean(samples):{form}}±{deviation:{form}}"
 
 
 def paper_figure(
@@ -262,13 +263,18 @@ def paper_figure(
     of: str,
     modelled: Callable[[dict[str, Any], str, tuple[int, int]], list[float]],
 ) -> Table:
-    """A figure of the paper: unchanged, the others as multiples, and the paper's multiples."""
+    """A figure of the paper: unchanged, the others as multiples of it in the same round, and the
+    paper's multiples."""
     base, *others = result["modes"]
     rows = []
     for case in cases(result):
         samples = {mode: modelled(result, mode, case) for mode in result["modes"]}
-        ratios = [f"{mean(samples[mode]) / mean(samples[base]):.2f}" for mode in others]
-        rows.append([f"{case[0]:,} bytes", spread(samples[base]), *ratios])
+        ratios = [
+            [value / of_base for value, of_base in zip(samples[mode], samples[base], strict=True)]
+            for mode in others
+        ]
+        cells = [spread(of_mode, ".2f") for of_mode in ratios]
+        rows.append([f"{case[0]:,} bytes", spread(samples[base]), *cells])
     paper = {goal.pair: f"{goal.at_least:.2f}" for goal in GOALS if goal.of == of}
     of_paper = [paper.get(f"{mode}_over_{base}", "") for mode in others]
     rows.append(["*the paper, small values*", "", *of_paper])
@@ -302,7 +308,7 @@ def paper_tables(result: dict[str, Any]) -> list[Table]:
         mean_of, deviation = (
             median_of(mode, case, f"response_{what}") for what in ("mean", "stddev")
         )
-        return f"{mean_of:,.0f} ± {deviation:,.0f}"
+        return f"{mean_of:,.0f}±{deviation:,.0f}"
 
     def buffers(mode: str, case: tuple[int, int]) -> str:
         seen = result["waits"][f"v{case[0]}_w{case[1]}"][mode]
@@ -313,15 +319,26 @@ def paper_tables(result: dict[str, Any]) -> list[Table]:
         paper_figure(result, "Figure 3: modelled response time, us", "response_mean", response_us),
         paper_figure(result, "Figure 4: modelled GETs a second", "throughput", per_second),
         paper_counts(result, "instructions of a GET; mode switches", instructions),
-        paper_counts(result, "emulated response time, us ± standard deviation", emulated),
+        paper_counts(result, "emulated response time, us±standard deviation", emulated),
         paper_counts(result, "GETs of a batch; wait in the socket, of the response", buffers),
     ]
+
+
+def paper_load(result: dict[str, Any]) -> str:
+    """How much was asked for the figures of the paper."""
+    requests = sum(run["requests"] for run in result["runs"])
+    return (
+        f"{requests:,} requests, {result['outstanding'][0]} out at a time, at most"
+        f" {result['batch']} in a batch; {result['rounds']} rounds of {result['seconds']:g} s of"
+        " the guest's clock for each cell."
+    )
 
 
 def show_paper(result: dict[str, Any]) -> None:
     for header, rows in paper_tables(result):
         results.show(header, rows)
         print()
+    print(paper_load(result))
 
 
 def show_short(result: dict[str, Any]) -> None:

@@ -77,6 +77,7 @@ def figures(seen: dict[str, Any]) -> dict[str, Any]:
     """The figures kept from a run."""
     gets, faults = seen["get"], ("lost", "late", "duplicate", "stray", "unanswered")
     return {
+        "requests": gets["answered"] + seen["set"]["answered"],
         "throughput": gets["per_s"],
         "response_mean": gets["us"]["mean"],
         "response_stddev": gets["us"]["stddev"],
