@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any, NamedTuple
 
 import results
@@ -58,6 +58,8 @@ BENCHES = {
     "make bench-connections-icount": Bench("connections-icount.json"),
     "make bench-compound-icount": Bench("compound-icount.json"),
     "make bench-memcached-sizes-icount": Bench("papers-memcached.json", ENDS),
+    "make bench-memcached-icount": Bench("memcached-icount.json", quick=False),
+    "make bench-memcached-facebook-icount": Bench("memcached-facebook-icount.json", quick=False),
     "make bench-readdirplus-icount": Bench("readdirplus-icount.json", quick=False),
 }
 
@@ -123,6 +125,28 @@ def response(result: Json) -> str:
     )
 
 
+def of_a_get(result: Json, ours: str, over: str) -> str:
+    """The ratio of a GET's instructions in two modes, of a bench with one case."""
+    (case,) = report.cases(result)
+    mine, other = (
+        median(report.of_runs(result, mode, case, "cpu_us_per_get")) for mode in (ours, over)
+    )
+    return f"{mine / other:.2f}"
+
+
+def wait_and_receive(result: Json) -> str:
+    with_wait, without = (of_a_get(result, mode, "mmsg") for mode in ("syscript_wait", "syscript"))
+    return f"{with_wait} of recvmmsg's instructions; {without} with the event loop's own wait"
+
+
+def facebook(result: Json) -> str:
+    return (
+        f"50 keys: script {of_a_get(result, 'syscript', 'off')} of one packet a call,"
+        f" {of_a_get(result, 'syscript', 'mmsg')} of `recvmmsg` and `sendmmsg`;"
+        f" frames {of_a_get(result, 'frames', 'mmsg')}"
+    )
+
+
 def readdirplus(result: Json) -> str:
     def over(system: str, sizes: Sequence[int], mode: str) -> str:
         files = result["files"][system]
@@ -150,6 +174,8 @@ WORDS: dict[str, Callable[[Json], str]] = {
     "memcached, GETs over UDP": throughput,
     "the same with the interpreter": interpreted,
     "response time": response,
+    "wait and receive in one call": wait_and_receive,
+    "Facebook's load": facebook,
     "readdirplus, 10 to 100,000": readdirplus,
     "database access patterns": database,
 }

@@ -132,6 +132,16 @@ MEMCACHED = {
     },
     "waits": {"v16_w128": {"syscript": {"wait": 80.0, "response": 100.0}}},
 }
+KEYS = {
+    "sizes": [64],
+    "outstanding": [16],
+    "runs": [
+        {"mode": mode, "value_size": 64, "outstanding": 16, "cpu_us_per_get": cost}
+        for mode, cost in {
+            "off": 16.0, "mmsg": 15.0, "syscript": 14.0, "syscript_wait": 13.0, "frames": 16.0
+        }.items()
+    ],
+}  # fmt: skip
 WAYS = {
     way: {"elapsed": cost, "system": cost, "user": cost}
     for way, cost in (("plain", 100.0), ("luajit", 41.0), ("confined", 43.0))
@@ -155,6 +165,8 @@ RESULTS = {
         }
     },
     "make bench-memcached-sizes-icount": MEMCACHED,
+    "make bench-memcached-icount": KEYS,
+    "make bench-memcached-facebook-icount": KEYS,
     "make bench-readdirplus-icount": {"files": {"tmpfs": SIZES, "ext4": SIZES}},
 }
 
