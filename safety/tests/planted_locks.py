@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 PLANTED = Path("/sys/kernel/debug/planted_locks")
-SOURCE = Path(__file__).parent / "modules" / "planted_locks" / "planted_locks.c"
+SOURCES = Path(__file__).parent / "modules" / "planted_locks"
 PARAMETERS = {
     "mutex": {"hold_ms": 50},
     "irq": {"limit_us": 25000},
@@ -36,8 +36,9 @@ def do(fault: str) -> None:
 
 def line_of(function: str, text: str, nth: int = 1) -> str:
     """file:line of the nth line with `text` after a function's head, as reports print it."""
-    lines = SOURCE.read_text().splitlines()
-    head = re.compile(rf"static (?:void|int) {function}\(")
+    head = re.compile(rf"^(?:static )?(?:void|int) {function}\(.*\)$", re.MULTILINE)
+    (file,) = (path for path in SOURCES.glob("*.c") if head.search(path.read_text()))
+    lines = file.read_text().splitlines()
     start = next(i for i, line in enumerate(lines) if head.match(line))
     found = [i for i, line in enumerate(lines) if i > start and text in line]
-    return f"planted_locks.c:{found[nth - 1] + 1} "
+    return f"{file.name}:{found[nth - 1] + 1} "

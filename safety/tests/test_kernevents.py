@@ -59,7 +59,7 @@ def test_events_in_bulk(load) -> None:
     assert max(waited) < 10**9, "ns; 0 of those that only tried"
     user = next(event for event in found if event.type == kernevents.USER + 7)
     assert places[user.place].name == "a"
-    assert places[user.place].file == "planted_locks.c"
+    assert places[user.place].file == "sound.c"
     times = [event.time for event in found]
     assert times == sorted(times), "one process on one CPU, or two of them in turn"
     assert {event.pid for event in found} == {os.getpid()}

@@ -43,7 +43,7 @@ def tried(tool: str, source: Path, *command: str) -> str:
         (
             *("evmon", "planted_locks", "echo -n mutex_twice >/sys/kernel/debug/planted_locks"),
             "mutex: released, but not held: &c->mutex",
-            "planted_locks.c:",
+            "owners.c:",
         ),
     ],
 )
