@@ -238,7 +238,6 @@ deps: $(BUILD)/config.mk
 ##test-filesystems the same on file systems of every kind, with their gains; FILE_SYSTEMS='xfs proc'
 ##test-walks-suites the programs' own tests, plain and patched (long)
 ##bench-programs-icount plain and patched, in instructions; bench-programs: in time
-##bench-udpload  what the load generator of bench-memcached can do, on this machine
 ##soak           memcached under load, vandals and SIGKILL in a guest, SOAK_TIME=600 s
 ##soak-programs  owners of namespaces with their programs against all others, SOAK_TIME=600 s
 ##bench-hooks    programs that netfilter calls, next to nftables and eBPF; build/bench/hooks.json

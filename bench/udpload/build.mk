@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 # $(BUILD)/bench/udpload/udpload, a load generator for memcached over UDP, and a reflector, which
-# does the minimum to answer it.
+# answers its tests.
 
 UDPLOAD := $(BUILD)/bench/udpload/udpload
 REFLECTOR := $(BUILD)/bench/udpload/reflector
@@ -23,11 +23,6 @@ $(UDPLOAD): $(UDPLOAD_OBJ) $(BUILD)/measure/measure.o
 $(REFLECTOR): $(REFLECTOR_OBJ) $(BUILD)/measure/measure.o
 	$(call say,LD)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
-
-# The generator's maximum speed, with a reflector in place of a server.
-.PHONY: bench-udpload
-bench-udpload: $(UDPLOAD) $(REFLECTOR)
-	bench/udpload/ceiling.py
 
 unit-programs: $(UDPLOAD) $(REFLECTOR)
 

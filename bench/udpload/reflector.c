@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The least that can answer udpload: GETs over UDP, SETs over TCP, of keys that udpload makes. It
- * shows udpload's maximum speed, and causes the faults that udpload must notice: replies that are
- * lost, duplicated, changed, or late.
+ * causes the faults that udpload must notice: replies that are lost, duplicated, changed, or late.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,12 +37,9 @@ enum setting {
 	VALUE_SIZE,
 	KEY_SIZE,
 	KEYS,
-	CPU,
 	PORT,
 	SETTINGS,
 };
-
-#define ANY_CPU		~0ul
 
 static const unsigned char get[] = "get", miss[] = "END\r\n";
 
@@ -318,7 +314,6 @@ static void parse(struct reflector *r, int argc, char **argv)
 		{ "value-size", required_argument, NULL, VALUE_SIZE },
 		{ "key-size", required_argument, NULL, KEY_SIZE },
 		{ "keys", required_argument, NULL, KEYS },
-		{ "cpu", required_argument, NULL, CPU },
 		{ "port", required_argument, NULL, PORT },
 		{ 0 },
 	};
@@ -327,7 +322,6 @@ static void parse(struct reflector *r, int argc, char **argv)
 	r->settings[VALUE_SIZE] = 64;
 	r->settings[KEY_SIZE] = 16;
 	r->settings[KEYS] = 10000;
-	r->settings[CPU] = ANY_CPU;
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		char *end = "";
 
@@ -344,8 +338,6 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = stop };
 
 	parse(&r, argc, argv);
-	if (r.settings[CPU] != ANY_CPU)
-		measure_pin(r.settings[CPU]);
 	dataset_init(&r.data, r.settings[KEYS], r.settings[KEY_SIZE], r.settings[VALUE_SIZE]);
 	r.versions = calloc(r.data.keys, sizeof(*r.versions));
 	if (!r.versions)

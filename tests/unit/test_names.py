@@ -139,6 +139,22 @@ def test_help() -> None:
     assert len(short) == 10
 
 
+def unused_benches(texts: str) -> set[str]:
+    """Benches in the long help that no document names, in time or in instructions."""
+    done = subprocess.run(["make", "-s", "help-all"], cwd=ROOT, capture_output=True, text=True)
+    benches = {name.removesuffix("-icount") for name in re.findall(r"\bbench-[\w-]+", done.stdout)}
+    assert len(benches) > 20
+    return {name for name in benches if not re.search(rf"\b{name}(-icount)?(?![\w-])", texts)}
+
+
+def test_benches_are_for_a_document() -> None:
+    """A bench that no page needs measures what another one measures, or nothing of interest."""
+    pages = [name for name in DOCUMENTS if name != "CHANGELOG.md"]
+    texts = "\n".join((ROOT / name).read_text() for name in pages)
+    assert unused_benches(texts) == set()
+    assert unused_benches(texts.replace("bench-text", "")) == {"bench-text"}
+
+
 def test_names_of_others_are_still_used() -> None:
     """An excused name must still occur in a document."""
     texts = "\n".join((ROOT / name).read_text() for name in DOCUMENTS)
