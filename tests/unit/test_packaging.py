@@ -65,7 +65,7 @@ def test_dkms_tree_has_what_a_build_reads(tmp_path: Path) -> None:
     if not built:
         pytest.skip("no module is built here: run `make module`")
     commands = [path for module in built for path in module.rglob(".*.o.cmd")]
-    # A tree built before may have commands for removed sources.
+    # An older build's commands may name sources that were removed since.
     texts = [path.read_text() for path in commands if is_current(path)]
     names = {Path(word).name for text in texts for word in re.findall(r"\S+/module/\S+\.\w+", text)}
     read = {name for name in names if name.endswith((".c", ".S", ".h", ".def"))}
@@ -156,10 +156,11 @@ def test_dkms_tree_is_of_one_module(tmp_path: Path, target: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("release", ["6.1", "6.12", "newest"])
 @pytest.mark.parametrize("target", MODULES)
-def test_dkms_tree_builds_by_itself(tmp_path: Path, target: str) -> None:
+def test_dkms_tree_builds_by_itself(tmp_path: Path, target: str, release: str) -> None:
     """Away from the repository: a path that accidentally leads there fails."""
-    kernel = Path(done("vm/kernels.py", "path", "6.1"))
+    kernel = Path(done("vm/kernels.py", "path", release))
     tree = dkms_tree(tmp_path, target)
     make = re.search(r'^MAKE\[0\]="(.*)"$', (tree / "dkms.conf").read_text(), re.MULTILINE)[1]
     done(*make.replace("$kernel_source_dir", str(kernel / "headers")).split(), cwd=tree)
