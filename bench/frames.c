@@ -160,8 +160,8 @@ static int client_open(unsigned int n)
 	const struct timeval patience = { .tv_sec = 10 };
 	int sock;
 
-	wires_enter(WIRES_NEAR);
-	to.sin_addr.s_addr = wires_address(n, WIRES_FAR);
+	testnet_enter(TESTNET_NEAR);
+	to.sin_addr.s_addr = testnet_address(n, TESTNET_FAR);
 	sock = socket(AF_INET, SOCK_DGRAM, 0);
 	if (sock < 0 || connect(sock, (struct sockaddr *)&to, sizeof(to)) ||
 	    setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
@@ -227,7 +227,7 @@ static void mmsg_open(struct server *server, const char *device)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET, .sin_port = htons(PORT),
-		.sin_addr.s_addr = wires_address(server->n, WIRES_FAR),
+		.sin_addr.s_addr = testnet_address(server->n, TESTNET_FAR),
 	};
 
 	(void)device;
@@ -281,7 +281,8 @@ static int packet_socket(const char *device, uint16_t protocol)
 
 	/* Otherwise each reply is copied for it. */
 	if (sock < 0 ||
-	    setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) || bind(sock, (struct sockaddr *)&address, sizeof(address)))
+	    setsockopt(sock, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
+	    bind(sock, (struct sockaddr *)&address, sizeof(address)))
 		measure_die("%s: %m", device);
 	return sock;
 }
@@ -457,9 +458,9 @@ static uint64_t now(const struct server *server)
 
 static void veth_open(struct server *server)
 {
-	char device[WIRES_NAME];
+	char device[TESTNET_NAME];
 
-	wires_make_pair(server->n, server->way->stack, device);
+	testnet_make_pair(server->n, server->way->stack, device);
 	server->way->open(server, device);
 	server->client = client_open(server->n);
 }
@@ -502,9 +503,9 @@ static uint64_t sleeping_step(struct server *server)
 
 static void device_open(struct server *server)
 {
-	char device[WIRES_NAME];
+	char device[TESTNET_NAME];
 
-	server->tap = wires_make_tap(server->n, server->way->stack, device);
+	server->tap = testnet_make_tap(server->n, server->way->stack, device);
 	server->way->open(server, device);
 }
 
@@ -515,7 +516,7 @@ static void take_from_tap(struct server *server)
 	unsigned int len;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
-		len = wires_next(server->tap, frame, sizeof(frame), &payload);
+		len = testnet_next(server->tap, frame, sizeof(frame), &payload);
 		check_reply(server, payload, len, i);
 	}
 }
@@ -536,9 +537,9 @@ static uint64_t write_to_tap(struct server *server)
 	for (unsigned int i = 0; i < BATCH; i++) {
 		char request[64];
 
-		len[i] = wires_frame(server->frames[i], server->n,
-				     server->way == &nothing, server->port, request,
-				     write_request(server, request, i));
+		len[i] = testnet_frame(server->frames[i], server->n,
+				       server->way == &nothing, server->port, request,
+				       write_request(server, request, i));
 	}
 	start = now(server);
 	write_frames(server, len);
@@ -561,12 +562,12 @@ static uint64_t device_step(struct server *server)
 static void alone_open(struct server *server)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET, .sin_port = htons(PORT) };
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(WIRES_PORT) };
-	char device[WIRES_NAME];
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(TESTNET_PORT) };
+	char device[TESTNET_NAME];
 
-	server->tap = wires_make_tap(server->n, true, device);
-	from.sin_addr.s_addr = wires_address(server->n, WIRES_FAR);
-	to.sin_addr.s_addr = wires_address(server->n, WIRES_NEAR);
+	server->tap = testnet_make_tap(server->n, true, device);
+	from.sin_addr.s_addr = testnet_address(server->n, TESTNET_FAR);
+	to.sin_addr.s_addr = testnet_address(server->n, TESTNET_NEAR);
 	server->client = socket(AF_INET, SOCK_DGRAM, 0);
 	if (server->client < 0 || bind(server->client, (struct sockaddr *)&from, sizeof(from)) ||
 	    connect(server->client, (struct sockaddr *)&to, sizeof(to)))
@@ -581,10 +582,10 @@ static void answer_by_hand(struct server *server, unsigned int *len)
 	unsigned int got;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
-		got = wires_next(server->tap, frame, sizeof(frame), &payload);
+		got = testnet_next(server->tap, frame, sizeof(frame), &payload);
 		memcpy(reply, payload, got);
-		len[i] = wires_frame(server->frames[i], server->n, false, PORT, reply,
-				     answer(reply, got));
+		len[i] = testnet_frame(server->frames[i], server->n, false, PORT, reply,
+				       answer(reply, got));
 	}
 }
 
@@ -613,12 +614,12 @@ static bool store_value(struct server *server, const struct entry *entry, int pa
 	memcpy(request, "\0\0\0\0\0\1\0\0", HEADER_LEN);
 	len += sprintf(request + len, "set %s 0 0 %d\r\n%.*s\r\n", entry->key, VALUE_LEN,
 		       VALUE_LEN, value);
-	len = wires_frame(frame, server->n, false, server->port, request, len);
+	len = testnet_frame(frame, server->n, false, server->port, request, len);
 	if (write(server->tap, frame, len) != (ssize_t)len)
 		measure_die("tap: %m");
 	if (poll(&pollfd, 1, patience_ms) != 1)
 		return false;
-	return wires_read(server->tap, frame, ROOM, &payload) == HEADER_LEN + 8 &&
+	return testnet_read(server->tap, frame, ROOM, &payload) == HEADER_LEN + 8 &&
 	       !memcmp(payload + HEADER_LEN, "STORED", 6);
 }
 
@@ -630,15 +631,15 @@ static void drain(struct server *server)
 	const char *payload;
 
 	while (poll(&pollfd, 1, DRAINED_MS) == 1)
-		wires_read(server->tap, frame, ROOM, &payload);
+		testnet_read(server->tap, frame, ROOM, &payload);
 }
 
 static void memcached_open(struct server *server)
 {
-	char device[WIRES_NAME];
+	char device[TESTNET_NAME];
 	unsigned int tries = 0;
 
-	server->tap = wires_make_tap(server->n, server->way->stack, device);
+	server->tap = testnet_make_tap(server->n, server->way->stack, device);
 	server->port += server->n;	/* of any address */
 	worker_start(&server->worker, server->way->name, device, BATCH, server->port);
 	while (!store_value(server, &store[0], PATIENCE_MS))
@@ -796,7 +797,7 @@ int main(int argc, char **argv)
 		measure_die("usage: frames ROUNDS STEPS [WIRE WAY | \"WIRE WAY,...\"]");
 	ask_for(argc == 4 ? argv[3] : NULL);
 	measure_pin(CPU);
-	wires_init();
+	testnet_init();
 	fill_store();
 	if (argc == 5)
 		profile(argv[3], argv[4], rounds * steps);
@@ -804,6 +805,6 @@ int main(int argc, char **argv)
 		measure_all(rounds, steps);
 	for (unsigned int i = 0; i < SERVERS; i++)
 		worker_stop(&servers[i].worker);
-	wires_end();
+	testnet_end();
 	return 0;
 }

@@ -104,7 +104,7 @@ static void write_zone(void)
 
 static void write_conf(const struct server *server, const char *device)
 {
-	struct in_addr address = { wires_address(server->n, WIRES_FAR) };
+	struct in_addr address = { testnet_address(server->n, TESTNET_FAR) };
 	FILE *file = create(server->way);
 
 	fprintf(file, "server:\n"
@@ -229,8 +229,8 @@ static uint64_t write_to_tap(struct server *server)
 	for (unsigned int i = 0; i < BATCH; i++) {
 		char query[128];
 
-		len[i] = wires_frame(server->frames[i], server->n, server == &nothing, PORT,
-				     query, write_query(query, (server->asked + i) % NAMES));
+		len[i] = testnet_frame(server->frames[i], server->n, server == &nothing, PORT,
+				       query, write_query(query, (server->asked + i) % NAMES));
 	}
 	count(true);
 	start = measure_now();
@@ -250,7 +250,7 @@ static void take_from_tap(struct server *server)
 	unsigned int len;
 
 	for (unsigned int i = 0; i < BATCH; i++) {
-		len = wires_next(server->tap, frame, sizeof(frame), &payload);
+		len = testnet_next(server->tap, frame, sizeof(frame), &payload);
 		if (!is_reply(payload, len, (server->asked + i) % NAMES))
 			measure_die("NSD, %s: a wrong reply", server->way);
 	}
@@ -283,14 +283,14 @@ static bool serves(struct server *server)
 	struct pollfd pollfd = { .fd = server->tap, .events = POLLIN };
 	char query[128], frame[ROOM];
 	const char *payload;
-	unsigned int len = wires_frame(frame, server->n, false, PORT, query,
-				       write_query(query, 0));
+	unsigned int len = testnet_frame(frame, server->n, false, PORT, query,
+					 write_query(query, 0));
 	int got;
 
 	if (write(server->tap, frame, len) != (ssize_t)len)
 		measure_die("tap: %m");
 	while (poll(&pollfd, 1, PATIENCE_MS) == 1) {
-		got = wires_read(server->tap, frame, ROOM, &payload);
+		got = testnet_read(server->tap, frame, ROOM, &payload);
 		if (got >= 0 && is_reply(payload, got, 0))
 			return true;
 	}
@@ -304,16 +304,16 @@ static void drain(struct server *server)
 	const char *payload;
 
 	while (poll(&pollfd, 1, 50 * PATIENCE_MS) == 1)
-		wires_read(server->tap, frame, ROOM, &payload);
+		testnet_read(server->tap, frame, ROOM, &payload);
 }
 
 static void open_server(struct server *server, unsigned int n)
 {
-	char device[WIRES_NAME];
+	char device[TESTNET_NAME];
 	unsigned int tries = 0;
 
 	server->n = n;
-	server->tap = wires_make_tap(n, true, device);
+	server->tap = testnet_make_tap(n, true, device);
 	if (server == &nothing)
 		return;
 	start(server, device);
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 	measure_pin(CPU);
 	if (!access(NEWEST, X_OK))
 		ways = SERVERS;
-	wires_init();
+	testnet_init();
 	directory = measure_directory();
 	write_zone();
 	if (argc == 4)
@@ -392,6 +392,6 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < SERVERS; i++)
 		if (servers[i].pid > 0)
 			kill(-servers[i].pid, SIGTERM);
-	wires_end();
+	testnet_end();
 	return 0;
 }

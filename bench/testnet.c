@@ -33,12 +33,12 @@ struct datagram {
 
 _Static_assert(offsetof(struct datagram, ip) == 24, "no padding");
 
-static int nets[WIRES_FAR + 1];
+static int nets[TESTNET_FAR + 1];
 static pid_t far_pid;
 
 /* -- Namespaces -------------------------------------------------------------- */
 
-void wires_enter(enum wires_end end)
+void testnet_enter(enum testnet_end end)
 {
 	if (setns(nets[end], CLONE_NEWNET))
 		measure_die("setns: %m");
@@ -52,14 +52,14 @@ static int open_net(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-void wires_init(void)
+void testnet_init(void)
 {
 	int ready[2];
 	char byte;
 
 	if (unshare(CLONE_NEWNET) || pipe(ready))
 		measure_die("namespace: %m");
-	nets[WIRES_NEAR] = open_net(getpid());
+	nets[TESTNET_NEAR] = open_net(getpid());
 	far_pid = fork();
 	if (!far_pid) {
 		/* Also when the bench dies: it would hold the pipe of a reader. */
@@ -71,10 +71,10 @@ void wires_init(void)
 	}
 	if (read(ready[0], &byte, 1) != 1)
 		measure_die("namespace: %m");
-	nets[WIRES_FAR] = open_net(far_pid);
+	nets[TESTNET_FAR] = open_net(far_pid);
 }
 
-void wires_end(void)
+void testnet_end(void)
 {
 	kill(far_pid, SIGKILL);
 }
@@ -94,12 +94,12 @@ static void command(const char *format, ...)
 		measure_die("failed: %s", line);
 }
 
-uint32_t wires_address(unsigned int n, enum wires_end end)
+uint32_t testnet_address(unsigned int n, enum testnet_end end)
 {
 	return htonl(0x0a000000 + (n << 8) + end);
 }
 
-static void write_mac(unsigned char *mac, unsigned int n, enum wires_end end)
+static void write_mac(unsigned char *mac, unsigned int n, enum testnet_end end)
 {
 	const unsigned char bytes[ETH_ALEN] = { 2, 0, 0, 0, n, end };
 
@@ -124,26 +124,26 @@ static void set_up_far(unsigned int n, bool stack, const char *device)
 	}
 }
 
-void wires_make_pair(unsigned int n, bool stack, char *device)
+void testnet_make_pair(unsigned int n, bool stack, char *device)
 {
-	snprintf(device, WIRES_NAME, "far%u", n);
-	wires_enter(WIRES_NEAR);
+	snprintf(device, TESTNET_NAME, "far%u", n);
+	testnet_enter(TESTNET_NEAR);
 	command("ip link add name near%u address 02:00:00:00:%02x:01 type veth "
 		"peer name far%u address 02:00:00:00:%02x:02 netns %d", n, n, n, n, far_pid);
 	command("echo 1 >/proc/sys/net/ipv6/conf/near%u/disable_ipv6", n);
 	command("ip address add 10.0.%u.1/24 dev near%u && ip link set near%u up", n, n, n);
 	command("ip neigh add 10.0.%u.2 lladdr 02:00:00:00:%02x:02 dev near%u", n, n, n);
-	wires_enter(WIRES_FAR);
+	testnet_enter(TESTNET_FAR);
 	set_up_far(n, stack, device);
 }
 
-int wires_make_tap(unsigned int n, bool stack, char *device)
+int testnet_make_tap(unsigned int n, bool stack, char *device)
 {
 	struct ifreq request = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
 	int tap;
 
-	snprintf(device, WIRES_NAME, "tap%u", n);
-	wires_enter(WIRES_FAR);
+	snprintf(device, TESTNET_NAME, "tap%u", n);
+	testnet_enter(TESTNET_FAR);
 	strcpy(request.ifr_name, device);
 	command("modprobe tun");
 	tap = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
@@ -168,8 +168,8 @@ static uint16_t sum(uint32_t start, const void *bytes, size_t len)
 	return sum + (sum >> 16);
 }
 
-unsigned int wires_frame(char *to, unsigned int n, bool odd, uint16_t port,
-			 const char *payload, unsigned int len)
+unsigned int testnet_frame(char *to, unsigned int n, bool odd, uint16_t port,
+			   const char *payload, unsigned int len)
 {
 	struct datagram d = {
 		.card = {
@@ -181,17 +181,17 @@ unsigned int wires_frame(char *to, unsigned int n, bool odd, uint16_t port,
 		.ip = {
 			.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP,
 			.tot_len = htons(sizeof(d.ip) + sizeof(d.udp) + len),
-			.saddr = wires_address(n, WIRES_NEAR),
-			.daddr = wires_address(n, WIRES_FAR),
+			.saddr = testnet_address(n, TESTNET_NEAR),
+			.daddr = testnet_address(n, TESTNET_FAR),
 		},
 		.udp = {
-			.source = htons(WIRES_PORT), .dest = htons(port),
+			.source = htons(TESTNET_PORT), .dest = htons(port),
 			.len = htons(sizeof(d.udp) + len),
 		},
 	};
 
-	write_mac(d.eth.h_dest, n, WIRES_FAR);
-	write_mac(d.eth.h_source, n, WIRES_NEAR);
+	write_mac(d.eth.h_dest, n, TESTNET_FAR);
+	write_mac(d.eth.h_source, n, TESTNET_NEAR);
 	d.ip.check = ~sum(0, &d.ip, sizeof(d.ip));
 	d.udp.check = sum(htons(IPPROTO_UDP) + d.udp.len, &d.ip.saddr, 8);
 	memcpy(to, &d, sizeof(d));
@@ -199,7 +199,7 @@ unsigned int wires_frame(char *to, unsigned int n, bool odd, uint16_t port,
 	return sizeof(d) + len;
 }
 
-int wires_read(int tap, char *frame, size_t size, const char **payload)
+int testnet_read(int tap, char *frame, size_t size, const char **payload)
 {
 	const struct datagram *d = (const void *)frame;
 	struct pollfd pollfd = { .fd = tap, .events = POLLIN };
@@ -216,12 +216,12 @@ int wires_read(int tap, char *frame, size_t size, const char **payload)
 	return len - sizeof(*d);
 }
 
-unsigned int wires_next(int tap, char *frame, size_t size, const char **payload)
+unsigned int testnet_next(int tap, char *frame, size_t size, const char **payload)
 {
 	int len;
 
 	do {
-		len = wires_read(tap, frame, size, payload);
+		len = testnet_read(tap, frame, size, payload);
 	} while (len < 0);
 	return len;
 }

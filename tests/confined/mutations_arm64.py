@@ -18,8 +18,8 @@ BREAKS = [
     ("\tg->masked[reg - X16] = NONE;\n\treturn reg;", "\treturn reg;"),
     ("\tg->masked[spare - X16] = NONE;\n\treturn spare;", "\treturn spare;"),
     ("\t\tto = scratch(g, by);\n", "\t\tto = by == X16 ? X17 : X16;\n"),
-    ("\treturn sum_place(g, reg, off);", "\treturn (struct place){ regs[reg], off };"),
-    ("\treturn sum_place(g, reg, off);", "\treturn (struct place){ X17, off };"),
+    ("\treturn sum_place(g, reg, off);", "\treturn (struct amode){ regs[reg], off };"),
+    ("\treturn sum_place(g, reg, off);", "\treturn (struct amode){ X17, off };"),
     ("{ PLACES + i, off };\n}", "{ PLACES + i, off + 0x10000 };\n}"),
     ("\tindex = mask_reg(g, reg);", "\tindex = regs[reg];"),
     ("\temit_place(g, PLACES + i, index);\n", ""),
@@ -29,8 +29,8 @@ BREAKS = [
     ("\tand_ones(g, p.index, p.index, arena_shift(g));\n", ""),
     ("return c->multiply ? c->op == INSN_ADD : !sum || c->shift == JIT_LSL;", "return true;"),
     (
-        "return (struct place){ XZR, known + off };",
-        "return (struct place){ XZR, known + off + 0x20000 };",
+        "return (struct amode){ XZR, known + off };",
+        "return (struct amode){ XZR, known + off + 0x20000 };",
     ),
     # Addresses
     (
@@ -63,7 +63,7 @@ BREAKS = [
     ("log, arena_shift(g) - log);", "log, arena_shift(g) - log + 1);"),
     ("op | s << 16 | SPARE << 5 | t", "op | s << 16 | BASE << 5 | t"),
     ("op | s << 16 | SPARE << 5 | t", "(op & ~0x800000) | s << 16 | SPARE << 5 | t"),
-    ("\treturn (struct place){ X16, 0 };", "\treturn (struct place){ X16, 4 };"),
+    ("\treturn (struct amode){ X16, 0 };", "\treturn (struct amode){ X16, 4 };"),
     # Functions, and the stack
     ("\tpush(g, LINK);\n}", "}"),
     ("\tpop(g, LINK);\n\temit32(g, RET);\n}\n\n/* -- Jumps", "\temit32(g, RET);\n}\n\n/* -- Jumps"),

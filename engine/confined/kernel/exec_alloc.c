@@ -16,7 +16,7 @@
 
 #define CLASSES		3
 #define LASTING		2	/* the class for CONTEXT_ATOMIC */
-#define POT		CLASSES
+#define POOL		CLASSES
 #define SHARED		(CLASSES + 1)
 #define NO_SLOT		(-1)
 
@@ -34,15 +34,15 @@ static const struct slot_class {
 
 #define SHARED_FIRST	(640 + 4 * 128)
 #define SHARED_EACH	128
-#define POT_FIRST	(SHARED_FIRST + (SYSCRIPT_SHARED_MAX + 1) * SHARED_EACH)
-#define POT_END		2304
-#define POT_PAGES	(POT_END - POT_FIRST)
+#define POOL_FIRST	(SHARED_FIRST + (SYSCRIPT_SHARED_MAX + 1) * SHARED_EACH)
+#define POOL_END		2304
+#define POOL_PAGES	(POOL_END - POOL_FIRST)
 
 struct exec_owner {
 	struct hlist_node node;
 	kuid_t uid;
 	unsigned int areas;		/* freed with the last area */
-	unsigned int pot;		/* its pages in the shared pool */
+	unsigned int pool;		/* its pages in the shared pool */
 	int slots[CLASSES];		/* or NO_SLOT */
 	unsigned int used[CLASSES];	/* its pages in these slots */
 };
@@ -50,7 +50,7 @@ struct exec_owner {
 static DEFINE_HASHTABLE(owners, 8);
 static DECLARE_BITMAP(pages, EXEC_PAGES);
 static DECLARE_BITMAP(slots, EXEC_PAGES);	/* bit i: a slot that begins at page i is in use */
-static unsigned int pot_taken;
+static unsigned int pool_taken;
 static DEFINE_SPINLOCK(exec_lock);		/* guards all of these */
 
 static struct exec_owner *find_owner(kuid_t uid)
@@ -111,21 +111,21 @@ static bool take_in_slot(struct exec_area *area, unsigned int c)
 }
 
 /* The number of pages of the shared pool that @owner may have: half of what other owners leave. */
-static unsigned int pot_share(const struct exec_owner *owner)
+static unsigned int pool_share(const struct exec_owner *owner)
 {
-	return (POT_PAGES - (pot_taken - owner->pot)) / 2;
+	return (POOL_PAGES - (pool_taken - owner->pool)) / 2;
 }
 
-static bool take_in_pot(struct exec_area *area)
+static bool take_in_pool(struct exec_area *area)
 {
 	struct exec_owner *owner = area->owner;
 
-	if (owner->pot + area->n > pot_share(owner) ||
-	    !take_pages(area, POT_FIRST, POT_END))
+	if (owner->pool + area->n > pool_share(owner) ||
+	    !take_pages(area, POOL_FIRST, POOL_END))
 		return false;
-	owner->pot += area->n;
-	pot_taken += area->n;
-	area->part = POT;
+	owner->pool += area->n;
+	pool_taken += area->n;
+	area->part = POOL;
 	return true;
 }
 
@@ -144,7 +144,7 @@ static int take_lasting(struct exec_area *area, char *error, size_t error_len)
 
 static int take_shared(struct exec_area *area, char *error, size_t error_len)
 {
-	if (area->n <= SHARED_EACH && take_pages(area, SHARED_FIRST, POT_FIRST)) {
+	if (area->n <= SHARED_EACH && take_pages(area, SHARED_FIRST, POOL_FIRST)) {
 		area->part = SHARED;
 		area->owner->areas++;
 		return 0;
@@ -163,13 +163,13 @@ static int take_area(struct exec_area *area, enum context context, char *error,
 		return take_lasting(area, error, error_len);
 	if (context == CONTEXT_SHARED)
 		return take_shared(area, error, error_len);
-	if (take_in_slot(area, 0) || take_in_slot(area, 1) || take_in_pot(area)) {
+	if (take_in_slot(area, 0) || take_in_slot(area, 1) || take_in_pool(area)) {
 		area->owner->areas++;
 		return 0;
 	}
 	scnprintf(error, error_len,
 		  "no room for %lu pages of machine code: this user's images hold %u of the %u shared ones that they may have now",
-		  area->n, area->owner->pot, pot_share(area->owner));
+		  area->n, area->owner->pool, pool_share(area->owner));
 	return -ENOBUFS;
 }
 
@@ -215,9 +215,9 @@ void exec_free(struct exec_area *area)
 
 	spin_lock(&exec_lock);
 	bitmap_clear(pages, area->page, area->n);
-	if (area->part == POT) {
-		owner->pot -= area->n;
-		pot_taken -= area->n;
+	if (area->part == POOL) {
+		owner->pool -= area->n;
+		pool_taken -= area->n;
 	} else if (area->part != SHARED) {
 		put_in_slot(area);
 	}

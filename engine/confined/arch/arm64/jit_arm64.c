@@ -229,11 +229,11 @@ static u8 scratch(struct gen *g, u8 avoid)
 }
 
 /**
- * struct place - an operand in memory: the arena's address + w@index + @disp
+ * struct amode - an operand in memory: the arena's address + w@index + @disp
  * @index: or XZR (NONE is a register's number here), or the register of PLACES that has the sum of
  *         the first two
  */
-struct place {
+struct amode {
 	u8 index;
 	s32 disp;
 };
@@ -270,22 +270,22 @@ static void emit_place(struct gen *g, u8 to, u8 index)
  * The address at the program's register @reg plus @off. A distance is added to a sum, which stays
  * in a register for following accesses.
  */
-static struct place sum_place(struct gen *g, u8 reg, s16 off)
+static struct amode sum_place(struct gen *g, u8 reg, s16 off)
 {
 	unsigned int i;
 	u8 index;
 
 	for (i = 0; i < JIT_PLACES; i++)
 		if (g->placed[i] == reg)
-			return (struct place){ PLACES + i, off };
+			return (struct amode){ PLACES + i, off };
 	index = mask_reg(g, reg);
 	if (!off)
-		return (struct place){ index, 0 };
+		return (struct amode){ index, 0 };
 	i = g->next_placed;
 	g->next_placed = (i + 1) % JIT_PLACES;
 	g->placed[i] = reg;
 	emit_place(g, PLACES + i, index);
-	return (struct place){ PLACES + i, off };
+	return (struct amode){ PLACES + i, off };
 }
 
 /* IMAGE_CHECKED: reports addresses outside of the arena, which are masked as well. */
@@ -306,22 +306,22 @@ static void check_range(struct gen *g, u8 reg, s16 off, u32 width)
 }
 
 /* The register that has the offset @known in the arena may not have been loaded. */
-static struct place known_place(struct gen *g, s64 known, s16 off)
+static struct amode known_place(struct gen *g, s64 known, s16 off)
 {
 	u8 to;
 
 	if (known + off < 1 << 24)
-		return (struct place){ XZR, known + off };
+		return (struct amode){ XZR, known + off };
 	to = scratch(g, XZR);
 	load_u64(g, to, known);
 	and_ones(g, to, to, arena_shift(g));
-	return (struct place){ to, off };
+	return (struct amode){ to, off };
 }
 
-static struct place place_of(struct gen *g, u8 reg, s16 off, u32 width)
+static struct amode place_of(struct gen *g, u8 reg, s16 off, u32 width)
 {
 	if (reg == INSN_R10)
-		return (struct place){ FRAME, (s32)frame_size(g) + off };
+		return (struct amode){ FRAME, (s32)frame_size(g) + off };
 	if (g->checked->image->flags & IMAGE_CHECKED)
 		check_range(g, reg, off, width);
 	else if (g->known[reg] != UNKNOWN)
@@ -352,7 +352,7 @@ static bool is_near(u8 log, s32 disp)
  * so @reg of a store is another register. x27 is the sum already where the index is the frame, and
  * x10 to x13 are sums.
  */
-static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct place p)
+static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct amode p)
 {
 	s32 high = p.disp >> 12, disp = p.disp;
 	u8 base = BASE;
@@ -382,7 +382,7 @@ static void access(struct gen *g, u8 log, u8 opc, u8 reg, struct place p)
 	mem_imm(g, log, opc, reg, base, disp);
 }
 
-static void emit_load(struct gen *g, const struct image_insn *insn, struct place p)
+static void emit_load(struct gen *g, const struct image_insn *insn, struct amode p)
 {
 	bool sign = INSN_MODE(insn->code) == INSN_MEMSX;
 
@@ -394,7 +394,7 @@ void jit_emit_load(struct gen *g, const struct image_insn *insn)
 	emit_load(g, insn, place_of(g, insn->src, insn->off, insn_width(insn->code)));
 }
 
-static void emit_store(struct gen *g, const struct image_insn *insn, struct place p)
+static void emit_store(struct gen *g, const struct image_insn *insn, struct amode p)
 {
 	u8 src = XZR;
 
@@ -413,7 +413,7 @@ void jit_emit_store(struct gen *g, const struct image_insn *insn)
 /* The arena begins at a multiple of its size, so its address in the process need not be added. */
 void jit_emit_indexed(struct gen *g, const struct image_insn *use, s32 from, bool frame, u8 index)
 {
-	struct place p = { scratch(g, XZR), use->off };
+	struct amode p = { scratch(g, XZR), use->off };
 
 	if (frame)
 		op3(g, false, ADD, p.index, FRAME, regs[index]);
@@ -441,7 +441,7 @@ static void emit_atomic(struct gen *g, u32 op, u8 log, u8 s, u8 t)
  * The offset is added before the mask, which clears the low bits as well, so no operation reaches
  * into a second cache line.
  */
-static struct place atomic_place(struct gen *g, const struct image_insn *insn, u8 log)
+static struct amode atomic_place(struct gen *g, const struct image_insn *insn, u8 log)
 {
 	if (insn->dst == INSN_R10)
 		return place_of(g, insn->dst, insn->off, 1 << log);
@@ -450,7 +450,7 @@ static struct place atomic_place(struct gen *g, const struct image_insn *insn, u
 	scratch(g, XZR);
 	add_constant(g, false, X16, regs[insn->dst], insn->off);
 	and_run(g, X16, X16, log, arena_shift(g) - log);
-	return (struct place){ X16, 0 };
+	return (struct amode){ X16, 0 };
 }
 
 /* The processor has LSE, or the platform refuses the image: arch_has_atomics(). */
@@ -458,7 +458,7 @@ void jit_emit_atomic(struct gen *g, const struct image_insn *insn)
 {
 	bool is_and = insn->imm == INSN_AND;
 	u8 log = log_of(insn->code), src;
-	struct place p = atomic_place(g, insn, log);
+	struct amode p = atomic_place(g, insn, log);
 
 	src = operand(g, insn->src, X17);
 	if (is_and) {	/* ldclr clears the bits that are set: the complement's */
@@ -861,7 +861,7 @@ void jit_emit_load_use(struct gen *g, const struct image_insn *load,
 		       const struct image_insn *next)
 {
 	bool wide = INSN_SIZE(load->code) == INSN_DW, right = next->src == load->dst;
-	struct place p = place_of(g, load->src, load->off, wide ? 8 : 4);
+	struct amode p = place_of(g, load->src, load->off, wide ? 8 : 4);
 	u8 other = regs[right ? next->dst : next->src], loaded = regs[load->dst];
 
 	access(g, log_of(load->code), 1, loaded, p);
