@@ -356,7 +356,7 @@ static void create_abort(IRBuilder<> &b, int64_t code = -1)
 		     {b.getInt64(code)});
 }
 
-/* An end that cannot be reached, in case it is. */
+/* If code that the compiler takes for unreachable runs, it aborts. */
 static void lower_unreachable(UnreachableInst *i)
 {
 	IRBuilder<> b(i);

@@ -361,7 +361,10 @@ void defer_before(struct compiler *c)
 		u32 reg = one.place - c->shift;
 		bool read = one.place >= c->shift && defer_reads(i, reg) && !is_aware(c, reg);
 
-		/* What end_value() leaves of a value is not stored on both ways. */
+		/*
+		 * A store that is deferred past a jump is made on one way only.  In an inlined
+		 * function even a value that ends here needs one, of nil: end_value().
+		 */
 		if (read || (is_jump(i) && (c->caller || !ends_here(c, &one))))
 			flush_place(c, one.place);
 	}

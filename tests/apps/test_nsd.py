@@ -275,7 +275,7 @@ def descriptors(pid: int) -> list[Path]:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_same_replies(both: list[Server], family: int) -> None:
-    """Identical bytes, and silence to the same messages."""
+    """Both reply with identical bytes, and ignore the same messages."""
     plain, frames = both
     by_sockets, dropped = frames.by_sockets(), frames.dropped()
     asked = answered = 0

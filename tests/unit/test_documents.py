@@ -46,8 +46,8 @@ def shell(script: str, place: Path, **more: str) -> subprocess.CompletedProcess[
     )
 
 
-# Errors of the tutorial's batch.c: it goes on by calls, and says why. The library has no such
-# backend, or there is no descriptor for the script.
+# If the tutorial's batch.c gets no script, it makes plain calls and says why: here because of an
+# unknown backend, or because all descriptors are in use.
 WITHOUT_A_SCRIPT = """
 SYSCRIPT_BACKEND=none ./batch notes/* /no/such/file notes/1 >batch.txt 2>said.txt
 cmp plain.txt batch.txt

@@ -35,7 +35,7 @@ static int load_here(const char *source)
 	return load_with(source, &options);
 }
 
-/* Registering fails with @err and a message that contains @text, after the folder if it begins so. */
+/* Registering fails with @err, and a message with @text; a @text that begins with / is in @folder. */
 static void fails(const char *source, int err, const char *text)
 {
 	struct syscript_options options = options_of();

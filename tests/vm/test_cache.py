@@ -16,7 +16,7 @@ from tracing import functions_traced
 SOURCE = b"function run() return 'kept' end"
 library = Library()
 
-# More sources than fit, by five IDs in a namespace that a member created.
+# In a user namespace of a group member, five users register more sources than the cache holds.
 MANY_IDS = f"""
 import ctypes, os, sys
 sys.path.insert(0, {str(TESTS)!r})

@@ -366,7 +366,7 @@ CGROUP = Path("/sys/fs/cgroup/states")
 
 
 def load_with(headroom: int) -> int:
-    """errno or 0 of a load in a control group with so many bytes more than it uses; killed: -9."""
+    """Load where the control group's limit leaves @headroom bytes: 0, errno, or -9 if killed."""
     child = os.fork()
     if not child:
         (CGROUP / "cgroup.procs").write_text(str(os.getpid()))
