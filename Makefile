@@ -242,7 +242,6 @@ deps: $(BUILD)/config.mk
 ##soak-programs  owners of namespaces with their programs against all others, SOAK_TIME=600 s
 ##bench-hooks    programs that netfilter calls, next to nftables and eBPF; build/bench/hooks.json
 ##bench-hooks-icount the same in instructions
-##bench-flood    a flood behind a program, nftables and no filter; build/bench/flood.json
 ##bench-files    files and directories compared with plain calls; build/bench/files.json
 ##bench-readdirplus-icount elapsed, system and user for 10 to 100,000 files
 ##+lib cli        build the library and the command; needs a compiler and the crates, nothing else

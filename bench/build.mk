@@ -5,7 +5,7 @@ BENCH_COMMON := $(BUILD)/measure/measure.o $(BUILD)/measure/source.o
 BENCH_PROGRAMS := $(BUILD)/bench/latency $(BUILD)/bench/files \
 	$(BUILD)/bench/connections $(BUILD)/bench/inner $(BUILD)/bench/stat_files \
 	$(BUILD)/bench/frames $(BUILD)/bench/nsd $(BUILD)/bench/lua $(BUILD)/bench/hooks \
-	$(BUILD)/bench/flood $(BUILD)/bench/everyone $(BUILD)/bench/scanner $(BUILD)/bench/text_load
+	$(BUILD)/bench/everyone $(BUILD)/bench/scanner $(BUILD)/bench/text_load
 BENCH_CFLAGS = -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) -D_GNU_SOURCE -MMD -MP \
 	$(LIB_CFLAGS) -Ibench -Imeasure
 
@@ -32,8 +32,7 @@ $(BUILD)/bench/text_load: $(BUILD)/bench/text_server.o
 $(BUILD)/bench/frames: $(if $(CROSS),$(BUILD)/bench/no_uring.o)
 $(BUILD)/bench/frames $(BUILD)/bench/stat_files: private LIB_LIBS += $(if $(CROSS),,-luring)
 
-$(BUILD)/bench/hooks: $(BUILD)/bench/bpf_netfilter.o
-$(BUILD)/bench/hooks $(BUILD)/bench/flood: $(BUILD)/bench/datagrams.o
+$(BUILD)/bench/hooks: $(addprefix $(BUILD)/bench/,bpf_netfilter.o datagrams.o)
 
 # Compounds: compiled by cosy-cc, as are the plain loops they are compared with.
 BENCH_COSY = $(BUILD)/cosy-cc $(COSY_TARGET) $(SIGNED_CHAR) -O2 -Wall -Wextra -D_GNU_SOURCE -Ibench -Imeasure -MMD -MP
@@ -288,11 +287,6 @@ bench-hooks:
 
 bench-hooks-icount:
 	bench/hooks.py -k $(KREL) --icount -o $(BUILD)/bench/hooks-icount.json
-
-# The example filter doing its job: examples/netfilter/sources.
-.PHONY: bench-flood
-bench-flood: $(BUILD)/bench/flood $(BUILD)/tests/programs/sources.o $(BUILD)/syscript module
-	bench/flood.py -k $(KREL) -o $(BUILD)/bench/flood.json
 
 # Text processing, compared with the distribution's lua5.1 and luajit, unpacked but not installed.
 $(BUILD)/interpreters/ready:
