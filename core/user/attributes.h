@@ -11,6 +11,10 @@
 
 #define ATTRIBUTES_XATTRS	(SYSCRIPT_NO_ACL | SYSCRIPT_NO_LABEL | SYSCRIPT_NO_XATTR)
 
+/* statx(2) that mounts nothing; @mask may have other bits as well. Returns 0 or -errno. */
+long attributes_statx(int dirfd, const char *path, unsigned int flags, unsigned int mask,
+		      struct statx *found);
+
 void attributes_from_statx(struct syscript_stat *to, const struct statx *from);
 
 /*

@@ -42,7 +42,8 @@ static struct script *quick[QUICK];
 
 /*
  * Identifies the memory map that a script belongs to. The page reads as zeros in a child of
- * fork(), but not in one of vfork(), which may use its parent's scripts.
+ * fork(), by the kernel or else by the fork handler, but not in one of vfork(), which may use its
+ * parent's scripts.
  */
 static unsigned long *owner_page;
 static unsigned long last_owner;
@@ -88,6 +89,8 @@ static bool is_used(const struct script *script)
  */
 void user_fd_fork_child(void)
 {
+	if (owner_page)
+		*owner_page = 0;
 	for (struct script *s = scripts; s; s = s->next) {
 		if (!s->is_listed)
 			continue;
@@ -111,6 +114,9 @@ static int make_owner_page(char *error)
 	if (p < 0 && p > -(long)PAGE_SIZE)
 		return p;
 	err = sys_call(madvise, p, PAGE_SIZE, MADV_WIPEONFORK);
+	/* gVisor refuses: children of clone(2), without fork handlers, run their copies. */
+	if (err == -EINVAL)
+		err = 0;
 	if (err)
 		snprintf(error, RUN_ERROR_LEN, "madvise(MADV_WIPEONFORK) is refused: %s",
 			 strerrordesc_np(-err));

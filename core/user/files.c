@@ -15,8 +15,8 @@ static long stat_file(const struct files_request *files, struct syscript_file *f
 {
 	struct syscript_stat *stat = (struct syscript_stat *)f->data;
 	struct statx found;
-	long ret = sys_call(statx, files->dirfd, f->path, files->flags | AT_NO_AUTOMOUNT,
-			    files->mask & ATTRIBUTES_KNOWN, &found);
+	long ret = attributes_statx(files->dirfd, (const char *)f->path, files->flags, files->mask,
+				    &found);
 
 	if (!ret) {
 		attributes_from_statx(stat, &found);

@@ -141,9 +141,8 @@ static void get_attributes(struct readdirplus *dir)
 		if (!dir->mask || (dir->mask == STATX_TYPE && entry->type != DT_UNKNOWN) ||
 		    is_dot(entry->name))
 			continue;
-		entry->error = sys_call(statx, dir->fd, entry->name,
-					AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-					dir->mask & ATTRIBUTES_KNOWN, &found);
+		entry->error = attributes_statx(dir->fd, entry->name, AT_SYMLINK_NOFOLLOW,
+						dir->mask, &found);
 		if (entry->error)
 			continue;
 		attributes_from_statx(&entry->stat, &found);

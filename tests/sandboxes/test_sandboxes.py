@@ -336,3 +336,19 @@ def test_firejail_without_the_device(engine: str) -> None:
     assert not runs_in("kernel", *sandbox, engine=engine)
     assert runs_in("", *sandbox, engine=engine)
     assert "hides /sys/module" in end_of(*sandbox, COMMAND, "doctor").stdout
+
+
+@pytest.mark.skipif(not shutil.which("runsc"), reason="no gVisor here")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gvisor(engine: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kernel shows no devices of the machine's: scripts run in the process.
+
+    It does not know root, who owns Lua's runtime.
+    """
+    runtime = place / "lua.image"
+    shutil.copy(BUILD / "lua-runtime" / runtime.name, runtime)
+    shutil.chown(runtime, "member")
+    monkeypatch.setenv("SYSCRIPT_LUA_IMAGE", str(runtime))
+    sandbox = ["runsc", "--rootless", "--network=none", "--ignore-cgroups", "do"]
+    assert not runs_in("kernel", *sandbox, engine=engine)
+    assert runs_in("", *sandbox, engine=engine)
