@@ -89,9 +89,8 @@ static const char *arrive(struct verifier *c)
 		return "label is not at an instruction boundary";
 	if (c->label == c->v->nlabels || label->at > c->pos)
 		return c->dead ? "unreachable code" : NULL;
-	why = c->dead ? NULL : missing(&c->s, &label->known);
+	why = c->dead && !c->in.runs_on ? NULL : missing(&c->s, &label->known);
 	c->s = label->known;
-	c->dead = false;
 	c->label++;
 	return why;
 }
@@ -158,7 +157,6 @@ static const char *check_stub(const struct verifier *c)
 
 static const char *check_jump(struct verifier *c)
 {
-	c->dead = true;
 	if (leads_to_code(c))
 		return check_branch(c);
 	if (leads_to(c, c->in.to, confined_beyond))
@@ -187,10 +185,6 @@ static const char *call_routine(struct verifier *c)
 	s.depth = 0;
 	s.room--;
 	why = missing(&s, &label->known);
-	c->s.masked = V_BIT(V_FRAME);
-	c->s.by4 = V_BIT(V_FRAME);
-	c->s.by8 = V_BIT(V_FRAME);
-	c->s.unset = V_SCRATCH;
 	c->s.credit -= label->known.credit;
 	if (label->known.calls && c->s.credit > CREDIT_FEW)
 		c->s.credit = CREDIT_FEW;
@@ -199,11 +193,8 @@ static const char *call_routine(struct verifier *c)
 
 static const char *check_call(struct verifier *c)
 {
-	const char *why;
+	const char *why = leads_to_code(c) ? call_routine(c) : check_stub(c);
 
-	if (leads_to_code(c))
-		return call_routine(c);
-	why = check_stub(c);
 	/* Except the frame and scratch registers, all are preserved, or the program's. */
 	c->s.masked &= V_BIT(V_FRAME);
 	c->s.by4 &= V_BIT(V_FRAME);
@@ -215,7 +206,7 @@ static const char *check_call(struct verifier *c)
 /* confined_throw continues as if the called routine had returned. */
 static const char *check_try(struct verifier *c)
 {
-	return check_return(c) ?: call_routine(c);
+	return check_return(c) ?: leads_to_code(c) ? check_call(c) : "call target is not a routine";
 }
 
 static const char *check_thunk(struct verifier *c)
@@ -280,7 +271,6 @@ static const char *check_kind(struct verifier *c)
 	case V_CALL:
 		return check_call(c);
 	case V_RETURN:
-		c->dead = true;
 		return IMAGE_RETURN_STUB ? "return does not use the return stub" : check_return(c);
 	case V_ROOM:
 		return check_room(c);
@@ -304,6 +294,13 @@ static const char *check_insn(struct verifier *c)
 	if (!verify_decode(v->code + c->pos, v->size - c->pos, &c->in))
 		return "instruction is not allowed";
 	why = spend(c) ?: verify_step(v, &c->s, &c->in) ?: check_kind(c);
+	c->dead = c->in.kind == V_JUMP || c->in.kind == V_RETURN;
+	/* What a processor executes ahead of time neither costs fuel nor fills the stack. */
+	if (c->in.runs_on) {
+		c->s.credit = CREDIT_MAX;
+		c->s.room = V_ROOM_CALLS;
+		c->s.calls = true;
+	}
 	if (!why)
 		c->pos += c->in.len;
 	return why;
@@ -347,7 +344,7 @@ static const char *check_code(struct verifier *c)
 		image_pause(n);
 		why = check_insn(c);
 	}
-	if (!why && !c->dead)
+	if (!why && (!c->dead || c->in.runs_on))
 		why = "control flow runs past the end";
 	if (!why && c->label < c->v->nlabels)
 		why = "label is not at an instruction boundary";

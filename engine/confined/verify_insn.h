@@ -49,6 +49,7 @@ enum verify_kind {
  * @leaves:  registers that hold a value of the kernel afterwards
  * @places:  of V_PLACES, registers that hold an address in the arena afterwards
  * @arena:   accesses up to 8 bytes of the arena at @index, or NO_INDEX, plus @disp
+ * @runs_on: a jump or return after which a processor may execute what follows, speculatively
  * @align:   for an atomic access: required alignment; otherwise 0
  * @to:      target of its jump or call, relative to its own beginning
  * @barrier: target of an earlier call in the sequence, or 0
@@ -56,7 +57,7 @@ enum verify_kind {
 struct verify_insn {
 	u8 len, kind, reg, slots;
 	verify_set reads, writes, leaves, places;
-	bool arena;
+	bool arena, runs_on;
 	u8 index, align;
 	s32 disp, imm;
 	s64 to, barrier;

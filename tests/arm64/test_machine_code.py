@@ -81,7 +81,7 @@ def planting(tmp: Path, thunks: int) -> Iterator[Callable[[str], str]]:
             "self": address + starts[1],
             "middle": address + at + 4,
             "start": address,
-            "dispatch": address + 8,
+            "dispatch": address + 16,
         }
 
         def plant(text: str) -> str:
@@ -119,6 +119,8 @@ CALL_THUNK = (
     "ldr x26, [x25]; mov x0, xzr; mov x1, xzr; mov x2, xzr; mov x3, xzr; ands x4, xzr, xzr; "
 )
 THUNK = CALL_THUNK.replace("str x26", "bl barrier; str x26")
+
+STOP = "dsb nsh; isb; "
 
 GOOD = [
     MASKED + "ldr x1, [x24, w16, uxtw]",
@@ -163,9 +165,14 @@ GOOD = [
     MASKED + "cmp x0, x1; b.eq .+8; mov x0, x0; :m16; ldr x1, [x24, w16, uxtw]",
     ":; " + FUEL.format(1, "poll") + "cmp w0, #1, lsl #12; b.lo .-24",
     RETURN + ":d0; str x30, [x28, #-8]!; str x19, [x28, #-8]!",
-    RETURN + ":d0,r1; ret; :",
-    RETURN + "ret; :",
-    RETURN + PC + ":d0,r1,s17; " + TRY + "ret; :c10000",
+    RETURN + ":d0,r1; ret; " + STOP + ":",
+    RETURN + "ret; :d0; str x30, [x28, #-8]!; str x19, [x28, #-8]!; b .+12; " + STOP + ":c10000",
+    RETURN + "ret; " + STOP + ":",
+    RETURN + PC + ":d0,r1,s17; " + TRY + "ret; " + STOP + ":c10000",
+    # What a processor may execute after a jump
+    "b .+4; :",
+    MASKED + "b .+8; :m16; ldr x1, [x24, w16, uxtw]; :c10000",
+    "b .+20; " + STOP + ":m10,s17; ldr x1, [x10]; str x17, [x10]; :c10000",
     RETURN + ":d0,r1; str x30, [x28, #-8]!; " + ROOM_CHECK.format("fault_stack") + ":d1,c19000; "
     "str x19, [x28, #-8]!; :c10000",
     "cbz x0, .+8; mov x0, x0; :",
@@ -323,6 +330,19 @@ WRONG = {
     SUM + "add x9, x10, #8, lsl #12; ldr x1, [x9, #4096]": GUARD,
     SUM + "add x9, x10, #4; ldaddal x1, x2, [x9]": LINE,
     "add x9, x10, #8; ldr x1, [x9]": UNMASKED,
+    # After a jump
+    "b .+8; :m10; ldr x1, [x10]; :": "register is not masked at branch target",
+    "b .+8; :m16; ldr x1, [x24, w16, uxtw]; :": "register is not masked at branch target",
+    MASKED + "b .+8; :m16,e16; mov x0, x0; :": "register is not aligned at branch target",
+    "b .+8; :s17; mov x0, x17; :": "register may hold a kernel value at branch target",
+    "b .+8; :d3; mov x0, x0; :": DEPTH,
+    RETURN + "ret; :": DEPTH,
+    RETURN + "ret; :d0,m16": "register is not masked at branch target",
+    "b .+12; dsb nsh; mov x0, x0; :": "unreachable code",
+    "b .+12; isb; dsb nsh; :": "unreachable code",
+    "b .+12; dsb ishst; isb; :": "unreachable code",
+    "b .+8; " + STOP + ":": "branch target has no label",
+    STOP + "mov x0, x0": NONE,
     # Branches on registers, and logical constants
     **{f"{text}, .+4; :": READS for text in ("cbz x9", "cbnz w16", "tbz x24, #3", "tbnz w17, #0")},
     "cbz x0, .+8": "branch target has no label",
@@ -430,7 +450,7 @@ WRONG = {
     TRY + "ret": DEPTH,
     RETURN + PC + ":d0,r1,s17; " + TRY.replace("#40; ldr x30", "#48; ldr x30"): NONE,
     RETURN + PC + ":d0,r1,s17; " + TRY.replace("ldr x16, [x28]", "ldr x0, [x28]"): NONE,
-    RETURN + ":d0,r1; " + TRY + "ret; :": "register may hold a kernel value at branch target",
+    RETURN + ":d0,r1; " + TRY + "ret; ": "register may hold a kernel value at branch target",
     RETURN + PC + ":d0,r0,s17; " + TRY + "ret; :": "call without a stack check",
     # Calls
     "bl middle": "call target is not a routine",
@@ -522,6 +542,23 @@ def test_refuses(plant: Callable[[str], str], text: str) -> None:
     assert plant(text).partition(": ")[2] == WRONG[text]
 
 
+# A function whose last instruction is a jump.
+TURNED = i.jump(2) + i.movi(0, 1) + i.EXIT + i.jump(-3)
+
+
+@pytest.mark.parametrize("body", [i.EXIT, TURNED], ids=["return", "jump"])
+def test_code_ends_with_a_barrier(body: bytes) -> None:
+    """What follows code in memory is not known, and a processor may run on there."""
+    with Machine(i.Image([body]).pack()) as machine:
+        code = machine.code()[1]
+        assert machine.verify(code) == ""
+        last = int.from_bytes(code[-12:-8], "little")
+        if body == TURNED:
+            last -= 2  # words that it is moved by
+        moved = code[:-12] + 2 * MOVE + last.to_bytes(4, "little")
+        assert "control flow runs past the end" in machine.verify(moved)
+
+
 def test_accepts_calls_without_barriers(tmp_path: Path) -> None:
     with planting(tmp_path, 1) as plant:
         assert plant(CALL_THUNK) == ""
@@ -576,6 +613,7 @@ class Insn(ctypes.Structure):
         *((name, ctypes.c_uint8) for name in ("len", "kind", "reg", "slots")),
         *((name, ctypes.c_uint32) for name in ("reads", "writes", "leaves", "places")),
         ("arena", ctypes.c_bool),
+        ("runs_on", ctypes.c_bool),
         ("index", ctypes.c_uint8),
         ("align", ctypes.c_uint8),
         ("disp", ctypes.c_int32),

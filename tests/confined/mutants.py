@@ -164,7 +164,8 @@ def corpus() -> list[bytes]:
     plain = i.mov(6, 1) + i.call(1) + i.EXIT
     tries = i.mov(6, 1) + i.outside(2) + i.outside(1) + i.EXIT
     ends = i.mov(6, 1) + i.jump_ifi("ne", 1, 0, 1) + i.jump(1) + i.movi(0, 1) + i.EXIT
-    functions = [(all_insns() + i.EXIT, 64), (plain, 0), leaf, (tries, 128), (ends, 64)]
+    turned = i.jump(2) + i.movi(0, 1) + i.EXIT + i.jump(-3)
+    functions = [(all_insns() + i.EXIT, 64), (plain, 0), leaf, (tries, 128), turned, (ends, 64)]
     whole = i.Image(functions, table=(0, 1, 2, 3))
     by_chance = [random_image(seed) for seed in range(IMAGES)]
     return [whole.pack(), *(any_image(seed) for seed in range(IMAGES)), *by_chance]

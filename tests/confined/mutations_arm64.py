@@ -66,7 +66,7 @@ BREAKS = [
     ("\treturn (struct amode){ X16, 0 };", "\treturn (struct amode){ X16, 4 };"),
     # Functions, and the stack
     ("\tpush(g, LINK);\n}", "}"),
-    ("\tpop(g, LINK);\n\temit32(g, RET);\n}\n\n/* -- Jumps", "\temit32(g, RET);\n}\n\n/* -- Jumps"),
+    ("\tpop(g, LINK);\n\temit32(g, RET);\n\t/* Code", "\temit32(g, RET);\n\t/* Code"),
     ("\tand_ones(g, FRAME, FRAME, arena_shift(g));\n\temit_place", "\temit_place"),
     ("\t\tplace_frame(g);\n\t}\n\tfor", "\t}\n\tfor"),
     ("\t\tplace_frame(g);\n\t}\n\tpop", "\t}\n\tpop"),
@@ -88,6 +88,12 @@ BREAKS = [
         "\top_imm12(g, true, ADD, NATIVE, NATIVE, 8 * 5);",
         "\top_imm12(g, true, ADD, NATIVE, NATIVE, 8 * 6);",
     ),
+    # Straight lines
+    ("\temit_barrier(g);\t\t/* x16", "\t/* x16"),
+    ("\tif (is_last(g))\n\t\temit_barrier(g);\n", ""),
+    ("\tif (!is_last(g) || g->pc + 1 == g->", "\tif (g->pc + 1 == g->"),
+    ("\tif (!is_last(g) || g->pc + 1 == g->checked->image->ninsns)", "\tif (!is_last(g))"),
+    ("\temit32(g, 0xd503379f);\n", "\temit32(g, 0xd5033fdf);\n"),
     # Fuel
     (
         "op_imm12(g, true, SUBS, FUEL, FUEL, fuel & 0xfff);",

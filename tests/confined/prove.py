@@ -61,7 +61,7 @@ class Insn(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_uint8) for name in ("len", "kind", "reg", "slots")),
         *((name, ctypes.c_uint16) for name in ("reads", "writes", "leaves", "places")),
-        ("arena", ctypes.c_bool),
+        *((name, ctypes.c_bool) for name in ("arena", "runs_on")),
         *((name, ctypes.c_uint8) for name in ("index", "align")),
         *((name, ctypes.c_int32) for name in ("disp", "imm")),
         *((name, ctypes.c_int64) for name in ("to", "barrier")),

@@ -157,9 +157,24 @@ static void branch_insn(struct gen *g, u32 insn, u32 target)
 	jit_label_next(g);
 }
 
+/* Keeps processors from running on past a jump: dsb nsh; isb, which are not executed. */
+static void emit_barrier(struct gen *g)
+{
+	emit32(g, 0xd503379f);
+	emit32(g, 0xd5033fdf);
+}
+
+static bool is_last(const struct gen *g)
+{
+	return g->pc + 1 == image_func_end(g->checked, g->func);
+}
+
+/* The function after it assumes that nothing was pushed. */
 void jit_emit_jump(struct gen *g, u32 target)
 {
 	branch_to(g, B, exec_of(g, target));
+	if (is_last(g))
+		emit_barrier(g);
 }
 
 /* -- Operands and addresses --------------------------------------------------------- */
@@ -745,6 +760,9 @@ void jit_emit_epilogue(struct gen *g)
 	}
 	pop(g, LINK);
 	emit32(g, RET);
+	/* Code of the same function assumes that the stack has what was popped. */
+	if (!is_last(g) || g->pc + 1 == g->checked->image->ninsns)
+		emit_barrier(g);
 }
 
 /* -- Jumps and calls --------------------------------------------------------------------- */
@@ -924,6 +942,7 @@ void jit_emit_entry(struct gen *g)
 {
 	emit32(g, 0xd503245f);		/* bti c */
 	jit_emit_goto(g, entry_of(g, 0));
+	emit_barrier(g);		/* x16 and x17 are the kernel's: the lookup may read them */
 }
 
 /* IMAGE_CALL_TRY; confined_throw pops what this pushes. */

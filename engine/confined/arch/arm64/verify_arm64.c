@@ -125,6 +125,9 @@ static const struct part thunk_barrier[] = { THUNK_BEGINS, CALL, THUNK_ENDS };
 #define THUNK_BARRIER	3
 #define THUNK_CALL	5
 
+/* dsb nsh; isb: against straight-line speculation */
+static const struct part barrier[] = { EXACT(0xd503379f), EXACT(0xd5033fdf) };
+
 #define FITS(code, n, parts)	fits(code, n, parts, sizeof(parts) / sizeof(*(parts)))
 
 static bool fits(const u8 *code, u32 n, const struct part *parts, u32 len)
@@ -520,5 +523,13 @@ bool verify_decode(const u8 *code, u32 left, struct verify_insn *in)
 	if (decode_row(code, left / 4, in))
 		return true;
 	*in = none;
-	return decode_place(code, left / 4, in) || decode_word(word_at(code, 0), in);
+	if (decode_place(code, left / 4, in))
+		return true;
+	if (!decode_word(word_at(code, 0), in))
+		return false;
+	if (in->kind == V_JUMP || in->kind == V_RETURN) {
+		in->runs_on = !FITS(code + 4, left / 4 - 1, barrier);
+		in->len = in->runs_on ? 4 : 12;
+	}
+	return true;
 }
