@@ -11,6 +11,8 @@
  *   - a backward jump pays the cost ahead of its target, which is not ahead of the jump itself;
  *     except a jump to the function's end, around which there is no loop, which counts as a
  *     forward jump;
+ *   - an instruction to which several backward jumps lead pays instead of them, if any but the
+ *     last is conditional, as it may be passed many times without jumping;
  *   - where the cost ahead would exceed MACHINE_STRETCH, an instruction pays all of it, and
  *     nothing is ahead of the instructions before;
  *   - after a call of a function that may call others, the cost ahead of the next instruction is
@@ -26,9 +28,13 @@
 #include "validate_image.h"
 #include "machine.h"
 
+/*
+ * Until an instruction's cost ahead is known, @ahead has the cost of the code after the loop that
+ * begins there, plus 1; and checked.charges is not 0 if it is to pay for backward jumps.
+ */
 struct fuel {
 	struct checked *checked;
-	u16 *ahead;		/* the cost of the code after the loop, plus 1, until it is known */
+	u16 *ahead;
 	u32 start, end;		/* instructions of the current function */
 };
 
@@ -84,11 +90,13 @@ static u32 ahead_of_next(const struct fuel *fuel, u32 pc)
 /* Searches a loop from its last backward jump. */
 static u32 ahead_of_loop_end(struct fuel *fuel, u32 pc)
 {
-	u16 *start = &fuel->ahead[target_of(fuel, pc)];
+	u32 to = target_of(fuel, pc);
 
-	if (!*start)
-		*start = ahead_of_next(fuel, pc) + 1;
-	return *start - 1;
+	if (!fuel->ahead[to])
+		fuel->ahead[to] = ahead_of_next(fuel, pc) + 1;
+	else if (to < pc && INSN_OP(fuel->checked->insns[pc].code) != INSN_JA)
+		fuel->checked->charges[to] = !image_calls_deep(fuel->checked, to);
+	return fuel->ahead[to] - 1;
 }
 
 static u32 ahead_of_jump(struct fuel *fuel, u32 pc)
@@ -133,14 +141,19 @@ static bool is_far(const struct fuel *fuel, u32 pc, u32 ahead)
 
 static void look_ahead(struct fuel *fuel)
 {
-	u32 pc, ahead;
+	u16 *charges = fuel->checked->charges;
+	u32 pc, ahead, most;
 
 	for (pc = fuel->end; pc-- > fuel->start;) {
 		image_pause(pc);
+		most = charges[pc] ? fuel->ahead[pc] - 1 : MACHINE_STRETCH;
+		charges[pc] = 0;
 		ahead = ahead_of(fuel, pc);
-		if (is_far(fuel, pc, ahead)) {
-			fuel->checked->charges[pc] = ahead;
-			ahead = 0;
+		if (is_far(fuel, pc, ahead))
+			most = 0;
+		if (ahead > most) {
+			charges[pc] = ahead - most;
+			ahead = most;
 		}
 		fuel->ahead[pc] = ahead;
 	}
@@ -154,7 +167,7 @@ static void charge_loops(struct fuel *fuel)
 		image_pause(pc);
 		if (!jumps_back(fuel, pc))
 			continue;
-		paid = fuel->checked->charges[pc] ?: fuel->ahead[pc];
+		paid = fuel->checked->charges[pc] + fuel->ahead[pc];
 		want = fuel_cost(&fuel->checked->insns[pc]) + fuel->ahead[target_of(fuel, pc)];
 		if (want > paid)
 			fuel->checked->charges[pc] += want - paid;

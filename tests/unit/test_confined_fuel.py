@@ -194,6 +194,18 @@ def test_every_path_is_paid_for(seed: int) -> None:
     check(random_image(seed))
 
 
+def charges_of(code: bytes) -> list[int]:
+    with Machine(i.Image([code]).pack()) as machine:
+        return machine.charges(len(code) // 8)
+
+
+def test_an_iteration_pays_once() -> None:
+    """Backward jumps to one instruction pay there: each of them may be passed without jumping."""
+    jumps = b"".join(i.jump_ifi("ne", 1, n, -2 - n) for n in range(3))
+    code = i.alui("add", 1, 1) + jumps + i.alui("add", 2, 1) + i.EXIT
+    assert [n for n, paid in enumerate(charges_of(code)) if paid] == [0]
+
+
 def test_reader_sees() -> None:
     """The test finds missing charges, and charges that are too small."""
     loop = i.load(1, 1) + i.jump_ifi("ne", 1, 7, -2) + i.EXIT
