@@ -374,6 +374,18 @@ static bool is_shift(const struct image_insn *insn, u8 class, u8 op, u8 reg)
 	return insn->code == (class | op) && insn->dst == reg;
 }
 
+/* The same of either width. */
+static bool is_copy(const struct image_insn *insn)
+{
+	return is_op(insn, INSN_ALU, INSN_MOV) || is_op(insn, INSN_ALU64, INSN_MOV);
+}
+
+/* With a constant, of either width. */
+static bool is_and(const struct image_insn *insn)
+{
+	return insn->code == (INSN_ALU | INSN_AND) || insn->code == (INSN_ALU64 | INSN_AND);
+}
+
 /* Matches r = a; r += b, or a constant. */
 static u32 parse_sum(const struct gen *g, struct jit_sum *sum)
 {
@@ -768,6 +780,40 @@ static u32 fuse_combined(struct gen *g)
 	return combine(g, n, &d);
 }
 
+/* Matches t = s; t >>= n; t &= the lowest bits; to = t with t dead. Each copy may be missing. */
+static u32 fuse_field(struct gen *g)
+{
+	const struct image_insn *first = peek(g, 0), *shift = first, *mask, *last;
+	u8 class = INSN_CLASS(first->code), t = first->dst, from = t, to = t, low, bits;
+	bool wide = class == INSN_ALU64;
+	u32 n = 1;
+
+	if (is_op(first, class, INSN_MOV)) {
+		shift = peek(g, n++);
+		from = first->src;
+	}
+	if (!JIT_THREE_OPERANDS || (class != INSN_ALU && !wide) ||
+	    !is_shift(shift, class, INSN_RSH, t))
+		return 0;
+	mask = peek(g, n++);
+	if (!is_and(mask) || mask->dst != t || mask->imm <= 0 || mask->imm & (mask->imm + 1U))
+		return 0;
+	last = peek(g, n);
+	if (is_copy(last) && last->src == t && !is_live(g, g->pc + n, 1 << t)) {
+		to = last->dst;
+		n++;
+	}
+	low = shift->imm & (wide ? 63 : 31);
+	bits = __builtin_ctz(~mask->imm);
+	if (bits > (wide ? 64 : 32) - low)
+		bits = (wide ? 64 : 32) - low;
+	if (JIT_THREE_OPERANDS)
+		jit_emit_field(g, wide, to, from, low, bits);
+	forget_reg(g, t);
+	wrote(g, to, bits);
+	return n;
+}
+
 /* Matches r = a; r op= b, or a constant. */
 static u32 fuse_copied(struct gen *g)
 {
@@ -822,12 +868,14 @@ static u32 fuse(struct gen *g)
 	switch (peek(g, 0)->code) {
 	case INSN_ALU | INSN_X | INSN_MOV:
 	case INSN_ALU64 | INSN_X | INSN_MOV:
-		return fuse_rotation(g) ?: fuse_combined(g) ?: fuse_sum(g) ?: fuse_copied(g) ?:
-		       fuse_frame(g);
+		return fuse_rotation(g) ?: fuse_field(g) ?: fuse_combined(g) ?: fuse_sum(g) ?:
+		       fuse_copied(g) ?: fuse_frame(g);
 	case INSN_ALU | INSN_ADD: case INSN_ALU | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_ADD: case INSN_ALU64 | INSN_X | INSN_ADD:
 	case INSN_ALU64 | INSN_LSH:
 		return fuse_combined(g) ?: fuse_sum(g) ?: fuse_moved(g);
+	case INSN_ALU | INSN_RSH: case INSN_ALU64 | INSN_RSH:
+		return fuse_field(g) ?: fuse_combined(g) ?: fuse_moved(g);
 	case INSN_LD | INSN_IMM | INSN_DW:
 		return fuse_address(g);
 	case INSN_LDX | INSN_MEM | INSN_W:

@@ -191,6 +191,8 @@ void jit_emit_indexed(struct gen *g, const struct image_insn *use, s32 from, boo
 		      u8 index);
 /* @to = @from, rotated left by @n bits. */
 void jit_emit_rotation(struct gen *g, bool wide, u8 to, u8 from, u8 n);
+/* @to = the @bits bits of @from from bit @low on. */
+void jit_emit_field(struct gen *g, bool wide, u8 to, u8 from, u8 low, u8 bits);
 /* @next uses the value that @load loads, as one of its two registers; it is dead afterwards. */
 void jit_emit_load_use(struct gen *g, const struct image_insn *load,
 		       const struct image_insn *next);

@@ -158,6 +158,8 @@ WRONG = [
     ("(u32)c->shift << 22 | (u32)c->n << 10", "(u32)c->n << 10"),
     ("second(g, c->multiply) << 16 | left << 10", "second(g, c->multiply) << 16 | XZR << 10"),
     # The shared half: combined operations
+    ("\tbits = __builtin_ctz(~mask->imm);", "\tbits = __builtin_ctz(~mask->imm) - 1;"),
+    ("is_copy(last) && last->src == t && !is_live(g, g->pc + n, 1 << t)", "is_copy(last)"),
     ("\tc->left = join == move ? join->dst : move->src;", "\tc->left = join->dst;"),
     ("d.combined.n = (wide ? 64 : 32) - left;", "d.combined.n = left;"),
     ("\t       !((effect.reads | effect.writes) & 1 << result) &&", "\t       1 &&"),

@@ -187,6 +187,33 @@ def test_operations_made_together(seed: int) -> None:
         run_all(straight_line(seed), *(rng.getrandbits(63) for _ in range(5)))
 
 
+@pytest.mark.parametrize("wide", [True, False])
+def test_fields(wide: bool) -> None:
+    """The lowest bits of a register that was shifted to the right."""
+    value, bits = 0xFEDC_BA98_7654_3210, 64 if wide else 32
+    cases, wants = [], []
+    for low in (0, 1, 6, 20, bits - 1):
+        for mask in (1, 0x3F, 0x3FFFFFFF, 0x7FFFFFFF):
+            want = (value % (1 << bits)) >> low & mask
+
+            def field(reg: int, low: int = low, mask: int = mask) -> bytes:
+                return i.alui("rsh", reg, low, 0, wide) + i.alui("and", reg, mask, 0, wide)
+
+            copy = i.alu("mov", 2, 1, 0, wide)
+            for code, result in (
+                (field(1) + i.mov(0, 1), want),
+                (copy + field(2) + i.mov(0, 2), want),
+                (copy + field(2) + i.mov(0, 2) + i.alu("add", 0, 2), 2 * want),
+                (copy + field(2) + i.mov(0, 2) + i.alu("xor", 0, 1), want ^ value),
+            ):
+                cases.append(i.imm64(1, value) + code + i.EXIT)
+                wants.append(result)
+    with Machine(many(cases)) as machine:
+        for number, want in enumerate(wants):
+            for how in ("interpreted", "machine code"):
+                assert machine.run(number + 1, how=how).value == want
+
+
 @pytest.mark.parametrize(("op", "written"), [(i.FETCH, 3), (i.XCHG, 3), (i.CMPXCHG, 0)])
 def test_atomic_between_operations_made_together(op: int, written: int) -> None:
     code = i.arena(4, 0x1000) + i.storei(4, 0, 1000) + i.movi(0, 7) + i.movi(3, 5) + i.movi(2, 1)

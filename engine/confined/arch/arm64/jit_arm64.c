@@ -673,6 +673,11 @@ void jit_emit_rotation(struct gen *g, bool wide, u8 to, u8 from, u8 n)
 		  (width - n) % width << 10 | regs[from] << 5 | regs[to]);
 }
 
+void jit_emit_field(struct gen *g, bool wide, u8 to, u8 from, u8 low, u8 bits)
+{
+	bitfield(g, wide, 0x53, regs[to], regs[from], low, low + bits - 1);
+}
+
 /* -- Functions ------------------------------------------------------------------------- */
 
 void jit_emit_charge(struct gen *g, u32 fuel)
