@@ -381,6 +381,9 @@ Generator::Generator()
 	set_option("bpf-stack-size", "32768");
 	/* LLVM 19's peephole removes shifts by 32 that the program needs; then clang crashes. */
 	set_option("disable-bpf-peephole", "true");
+	/* These keep code simple for the kernel's own verifier, at the cost of instructions. */
+	set_option("bpf-disable-serialize-icmp", "true");
+	set_option("bpf-disable-avoid-speculation", "true");
 	TargetOptions options;
 	options.EmitStackSizeSection = true;
 	const Target *target = TargetRegistry::lookupTarget("bpfel", why);
