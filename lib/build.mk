@@ -67,7 +67,7 @@ $(LIB_HEADERS):
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIB_C_OBJ): $(BUILD)/%.o: %.c | $(LIB_HEADERS)
+$(LIB_C_OBJ): $(BUILD)/%.o: %.c | $(LIB_HEADERS) $(BUILD)/gen/runtime_version.h
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_BUILD_CFLAGS) $(CFLAGS) -c -o $@ $<
@@ -160,7 +160,7 @@ ANALYZED := $(patsubst %.c,$(BUILD)/analyzed/%,$(filter-out engine/luajit/%,$(LI
 .PHONY: lint-analyzer
 lint-analyzer: $(ANALYZED)
 
-$(ANALYZED): $(BUILD)/analyzed/%: %.c | $(LIB_HEADERS) $(BUILD)/gen/builtin.inc $(BUILD)/gen/queue.inc
+$(ANALYZED): $(BUILD)/analyzed/%: %.c | $(LIB_HEADERS) $(BUILD)/gen/runtime_version.h $(BUILD)/gen/builtin.inc $(BUILD)/gen/queue.inc
 	$(call say,ANALYZE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_BUILD_CFLAGS) -MF $@.d -MT $@ -DLIBDIR='"$(LIBDIR)"' -fanalyzer -Wno-analyzer-malloc-leak \

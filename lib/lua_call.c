@@ -130,7 +130,8 @@ static int outcome(const struct runtime_io *io)
 	return -EPROTO;
 }
 
-static const char wrong_version[] = "lua.image is not of this version of the library";
+static const char wrong_version[] =
+	"lua.image does not fit this library: link the program with the library that is installed";
 
 /* Completes a run that ended with @err: returns 0, or -errno with the text. */
 static int after(struct vm *vm, const struct runtime_io *io, int err)

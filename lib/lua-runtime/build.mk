@@ -14,6 +14,13 @@ SOFTFLOAT_CFLAGS := -iquote lib/lua-runtime/softfloat -I$(SOFTFLOAT)/include -I$
 # Integers wrap around; arguments of formats may be pointers.
 LUA_RUNTIME_CFLAGS := -O2 -fno-unroll-loops -mllvm -inline-threshold=90 -fwrapv -Wno-int-conversion -Wno-unused-function
 
+# What the library and the image have to agree on, and a digest of it in both.
+RUNTIME_INTERFACE := lib/lua-runtime/runtime.h lib/lua-runtime/layout.h core/output.h engine/luajit/struct.lua engine/luajit/types.lua
+RUNTIME_VERSION := $(BUILD)/gen/runtime_version.h
+$(RUNTIME_VERSION): $(RUNTIME_INTERFACE) lib/lua-runtime/build.mk
+	@mkdir -p $(@D)
+	$(Q)printf '#define RUNTIME_VERSION\t0x%.8s\n' "$$(cat $(RUNTIME_INTERFACE) | sha256sum)" >$@
+
 .PHONY: lua-runtime
 lua-runtime: $(LUA_RUNTIME)/lua.image
 
@@ -29,7 +36,7 @@ $(LUA_RUNTIME)/%.inc: engine/luajit/%.lua
 	@mkdir -p $(@D)
 	$(Q)sed '/-- $(if $(filter arm64,$(ARCH)),x86-64,arm64)$$/d' $< | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' >$@
 
-$(LUA_RUNTIME)/runtime.o: $(LUA_RUNTIME_SRC) $(LUA_RUNTIME)/struct.inc $(LUA_RUNTIME)/types.inc $(BUILD)/gen/constants.inc $(LUA_RUNTIME)/patched \
+$(LUA_RUNTIME)/runtime.o: $(LUA_RUNTIME_SRC) $(LUA_RUNTIME)/struct.inc $(LUA_RUNTIME)/types.inc $(BUILD)/gen/constants.inc $(RUNTIME_VERSION) $(LUA_RUNTIME)/patched \
 		$(BUILD)/cosy/cosy.so $(BUILD)/cosy/cosy-runtime.bc | $(BUILD)/cosy-cc
 	$(call say,COSY)
 	$(Q)$(BUILD)/cosy-cc $(COSY_TARGET) $(SIGNED_CHAR) $(LUA_RUNTIME_CFLAGS) -I$(LUA_RUNTIME)/src -I$(LUA_RUNTIME) -Ilib/lua-runtime -I$(BUILD)/gen \

@@ -10,6 +10,8 @@
 
 #include "../../include/uapi/syscript.h"
 #include "../../core/output.h"
+/* RUNTIME_VERSION: a digest of this interface. Library and image get it when they are built. */
+#include "runtime_version.h"
 
 #define RUNTIME_ERROR_LEN		2048
 
@@ -55,8 +57,11 @@ struct runtime_excluded {
 	char reason[128];
 };
 
-/* Version of this interface and of layout.h, with which it changes. */
-#define RUNTIME_VERSION	15
+/*
+ * Changes if a function of the runtime, a helper in layout.h or a field does something else than
+ * before. All other changes of the interface change its digest by themselves.
+ */
+#define RUNTIME_MEANING	16
 
 /**
  * struct runtime_io - one call of run(); in the arena

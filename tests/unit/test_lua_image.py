@@ -8,8 +8,11 @@ Installing happens in a mount namespace, at the path that this tree is built for
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +22,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 IMAGE = BUILD / "lua-runtime" / "lua.image"
+VERSION = int((BUILD / "gen" / "runtime_version.h").read_text().split()[-1], 16)
 LIBDIR = (BUILD / "gen" / "libdir").read_text().strip()
 INSTALLED = f"{LIBDIR}/syscript/lua.image"
 NAMESPACES = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
@@ -127,6 +131,30 @@ def test_named(tmp_path: Path) -> None:
     done = run("", BUILD / "syscript", named)
     assert not ran(done)
     assert done.stderr.startswith(f"{NONE}{named}: others than root")
+
+
+def test_of_another_day(tmp_path: Path) -> None:
+    """A program may be linked with an older or newer library than the one that is installed."""
+    version = struct.pack("<I", VERSION)
+    image = IMAGE.read_bytes()
+    assert image.count(version) == 1
+    other = tmp_path / "lua.image"
+    other.write_bytes(image.replace(version, struct.pack("<I", VERSION ^ 1)))
+    done = run("", BUILD / "syscript", other)
+    assert done.returncode == 1
+    assert "lua.image does not fit this library: link the program with" in done.stderr
+
+
+def test_version_is_of_the_interface() -> None:
+    """A change of what library and image share changes the version of both."""
+    rules = (ROOT / "lib" / "lua-runtime" / "build.mk").read_text()
+    shared = re.search(r"^RUNTIME_INTERFACE := (.*)", rules, re.M)[1].split()
+    text = b"".join((ROOT / path).read_bytes() for path in shared)
+    assert int(hashlib.sha256(text).hexdigest()[:8], 16) == VERSION
+    depends = " ".join(path.read_text() for path in (BUILD / "lib").rglob("*.d"))
+    words = re.findall(r"lib/\S*lua-runtime/\w+\.h", depends)
+    headers = {os.path.normpath(word) for word in words}
+    assert {"lib/lua-runtime/runtime.h", "lib/lua-runtime/layout.h"} <= headers <= set(shared)
 
 
 def test_in_a_user_namespace() -> None:

@@ -18,7 +18,8 @@ OBJECTS = ROOT / "build" / "luajit" / "user"
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("numbers") / "numbers"
-    quoted = [word for path in (RUNTIME / "softfloat", RUNTIME) for word in ("-iquote", path)]
+    paths = (RUNTIME / "softfloat", RUNTIME, ROOT / "build" / "gen")
+    quoted = [word for path in paths for word in ("-iquote", path)]
     system = [f"-I{path}" for path in (SOURCE / "include", SOURCE / "8086-SSE", SOURCE)]
     source = ROOT / "tests" / "confined" / "numbers.c"
     core_math = [*OBJECTS.glob("plain_*.o"), OBJECTS / "shim_math.o"]
