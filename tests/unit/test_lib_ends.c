@@ -158,8 +158,14 @@ static void in_a_rehash(void)
 	struct syscript_options options = {
 		.wall_limit_ns = 30 * MS, .time_limit_ns = 10000 * MS, .memory_limit = 16 << 20,
 	};
-	int fd = load_with(grows, &options);
+	int fd = -ETIMEDOUT;
 	long ret;
+
+	/* On a busy machine registering may exceed the limit. */
+	options.size = sizeof(options);
+	for (int i = 0; i < 100 && fd == -ETIMEDOUT; i++)
+		fd = syscript_register(grows, strlen(grows), &options, NULL, 0);
+	CHECK(fd >= 0);
 
 	for (int i = 0; i < 30; i++) {
 		CHECK_EQ(lua_syscall(fd, 1, 1), -ETIMEDOUT);

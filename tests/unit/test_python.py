@@ -257,18 +257,30 @@ def test_queue() -> None:
 
 
 def test_queue_does_not_hold_up_the_loop() -> None:
+    """Each of eight requests waits until all of them run, and the loop has seen it."""
+    source = """
+local byte = util.buffer(1)
+function run(there, back, n)
+  syscall.write(there, byte, 1)
+  syscall.read(back, byte, 1)
+  return n
+end
+"""
+
     async def main() -> None:
-        with queue(threads=8) as calls:
-            ticks = 0
-            begin = time.monotonic()
-            sleeping = asyncio.gather(*(calls(500, n) for n in range(8)))
-            while not sleeping.done():
-                await asyncio.sleep(0.01)
-                ticks += 1
-            assert await sleeping == list(range(8))
-            # One after another they would take 4 s.
-            assert time.monotonic() - begin < 4
-            assert ticks > 5
+        (seen, there), (back, go) = os.pipe(), os.pipe()
+        with queue(source, threads=8) as calls:
+            waiting = asyncio.gather(*(calls(there, back, n) for n in range(8)))
+            for _ in range(8):
+                running = asyncio.Event()
+                asyncio.get_running_loop().add_reader(seen, running.set)
+                await asyncio.wait_for(running.wait(), 60)
+                os.read(seen, 1)
+            assert not waiting.done()
+            os.write(go, bytes(8))
+            assert await waiting == list(range(8))
+        for fd in (seen, there, back, go):
+            os.close(fd)
 
     asyncio.run(main())
 

@@ -135,7 +135,7 @@ def test_governor_goes_under_load() -> None:
     cpu1 = Path("/sys/devices/system/cpu/cpu1/online")
     n = 0
     os.sched_setaffinity(0, {0})
-    while time.monotonic() < end:
+    while time.monotonic() < end or n <= 3:
         n += 1
         assert returns(FAST if n % 2 else SLOW) == (0, "")
         govern("performance" if n % 2 else "syscript")
@@ -145,6 +145,5 @@ def test_governor_goes_under_load() -> None:
             p.unload()
     if cpu1.exists():
         cpu1.write_text("1")
-    assert n > 3
     govern("syscript")
     assert POLICY.joinpath("scaling_governor").read_text() == "syscript\n"

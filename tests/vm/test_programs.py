@@ -1065,7 +1065,7 @@ def call(k):
 threads = [threading.Thread(target=call, args=(k,)) for k in range(2)]
 [t.start() for t in threads]
 end, n = time.monotonic() + 2, 0
-while time.monotonic() < end:
+while time.monotonic() < end or (min(map(len, seen)) < 2 and n < 10_000):
     n += 1
     assert p.load(p.image([p.verdict(n % 2 + 5)]), subsystem="process", where="",
                   copies=0) == (0, ""), n
@@ -1215,7 +1215,7 @@ load(0)
 threads = [threading.Thread(target=send, args=(k,)) for k in range(2)]
 [t.start() for t in threads]
 end, n = time.monotonic() + 6, 0
-while time.monotonic() < end:
+while time.monotonic() < end or n < 2:
     n += 1
     load(n)
 stop = True
@@ -1230,6 +1230,6 @@ for to in sockets:
 result.update(got=got, sent=sent, n=n, listed=listed())
 """)
     assert result["got"] == 0
-    assert min(result["sent"]) > 0 and result["n"] > 1
+    assert min(result["sent"]) > 0
     assert result["listed"]["loads"] == result["n"] + 1
     assert (result["listed"]["errors"], result["listed"]["defaults"]) == (0, 0)
