@@ -39,6 +39,7 @@ OPERATIONS = {
     "aliases of loads in a trace": (ALIASES, "f(x, 2, 3)"),
     "escapes of a format": ("local s = ('%%'):rep(2500000)", "string.format(s)"),
     "a long pattern": ("local s = ('x'):rep(6000000)", "local at = ('a'):find(s)"),
+    "a long pattern that matches": ("local s = ('x'):rep(6000000)", "local at = s:match(s)"),
     "a long set": ("local s = '[' .. ('x'):rep(4000000) .. ']'", "local at = ('abc'):find(s)"),
     "a long replacement": ("local s = ('x'):rep(4000000)", "local n = #('y'):gsub('y', s)"),
     "blanks": ("local s = (' '):rep(6000000)", 'load(s, "=s")'),
