@@ -214,12 +214,12 @@ static int end_owning(struct script *script, struct vm *vm, const struct runtime
  * Returns 0, -errno, or -ESTALE: nothing has run.
  */
 __attribute__((noinline))
-static int end_call(struct script *script, unsigned long turn, struct vm *vm, int err)
+static int end_call(struct script *script, struct turn turn, struct vm *vm, int err)
 {
-	const struct runtime_io *io = &vm->ios[ticket_slot(turn)];
+	const struct runtime_io *io = &vm->ios[turn.slot];
 
 	signals_block();
-	if (!turn_regain(script, turn)) {
+	if (!turn_regain(script, turn.word)) {
 		err = err ?: outcome(io);
 	} else {
 		err = end_owning(script, vm, io, err);
@@ -229,23 +229,22 @@ static int end_call(struct script *script, unsigned long turn, struct vm *vm, in
 	return err;
 }
 
-static inline int call_in_slot(struct script *script, unsigned long turn,
+static inline int call_in_slot(struct script *script, struct turn turn,
 			       const struct expected *file, unsigned int nargs,
 			       const int64_t *args, unsigned int nresults_max, int64_t *results)
 {
 	struct vm *vm = lua_vm_of(script->program->vm);
-	unsigned int slot = ticket_slot(turn);
 	struct syscript_call inner;	/* fields that are not passed are not read */
 	struct runtime_io *io;
 	int err;
 
 	if (!vm || !vm->kernel.registered)
 		return -ESTALE;
-	io = &vm->ios[slot];
+	io = &vm->ios[turn.slot];
 	begin_call(io, nargs, args);
 	device_call_begin(&inner, 2);
 	inner.args[0] = 0;
-	inner.args[1] = (intptr_t)&vm->frames[slot];
+	inner.args[1] = (intptr_t)&vm->frames[turn.slot];
 	err = device_call_expecting(vm->kernel.fd, &inner, file);
 	if (err == -ESTALE)
 		return err;
@@ -256,7 +255,7 @@ static inline int call_in_slot(struct script *script, unsigned long turn,
 }
 
 /* The kernel does not run another process's script, whose memory is that process's. */
-static inline int call_quick(struct script *script, unsigned long turn,
+static inline int call_quick(struct script *script, struct turn turn,
 			     const struct expected *file, unsigned int nargs,
 			     const int64_t *args, unsigned int nresults_max, int64_t *results)
 {
@@ -271,7 +270,7 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 {
 	struct script *script = user_fd_quick(fd);
 	struct expected file;
-	unsigned long turn;
+	struct turn turn;
 	int ret = -ESTALE;
 
 	if (!script)
@@ -279,7 +278,7 @@ int lua_call_quick(int fd, unsigned int nargs, const int64_t *args, unsigned int
 	file = (struct expected){ fd, script->dev, script->ino };
 	/* The descriptor may be another script's by now, so this does not wait for a turn. */
 	turn = turn_try(script, turn_note(__builtin_frame_address(0), true));
-	if (turn)
+	if (turn.word)
 		ret = call_quick(script, turn, &file, nargs, args, nresults_max, results);
 	else
 		turn_tidy_own(script, __builtin_frame_address(0));
@@ -302,12 +301,15 @@ int lua_call_kept(struct script *script, bool holds, unsigned int nargs, const i
 {
 	struct expected file = expected_script(run_priv(script->program->run)->kernel_id);
 	const void *frame = __builtin_frame_address(0);
-	unsigned long note = turn_note(frame, holds), turn;
+	unsigned long note = turn_note(frame, holds);
+	struct turn turn;
 
 	if (!file.ino)
 		return -ESTALE;
-	turn = turn_try(script, note) ?: turn_wait(script, frame, note);
-	if (!turn)
+	turn = turn_try(script, note);
+	if (!turn.word)
+		turn = turn_wait(script, frame, note);
+	if (!turn.word)
 		return -EDEADLK;
 	return call_quick(script, turn, &file, nargs, args, nresults_max, results);
 }

@@ -198,14 +198,15 @@ static unsigned long nest(struct script *script, unsigned long note)
 	return slot < 0 ? 0 : slot_bits(slot) | TURN_NESTED;
 }
 
-unsigned long turn_wait(struct script *script, const void *frame, unsigned long note)
+struct turn turn_wait(struct script *script, const void *frame, unsigned long note)
 {
 	struct waiting w = { script, frame, note, -1 };
+	unsigned long word;
 
 	turn_tidy(script, frame);
-	if (ticket_is_mine(&script->turn))
-		return nest(script, note);
-	return ticket_wait(&script->turn, choose_slot, &w);
+	word = ticket_is_mine(&script->turn) ? nest(script, note) :
+					       ticket_wait(&script->turn, choose_slot, &w);
+	return (struct turn){ word, ticket_slot(word) };
 }
 
 void turn_end_slowly(struct script *script, unsigned long word)

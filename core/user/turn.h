@@ -61,41 +61,51 @@ static inline void turn_give_slot(struct script *script, unsigned int slot)
 	__atomic_store_n(&script->slots[slot], 0, __ATOMIC_RELEASE);
 }
 
+/**
+ * struct turn - a turn that is taken for a call in the kernel
+ * @word: the script's turn as it was taken, or TURN_NESTED and the slot; 0: not taken
+ * @slot: the call's slot
+ */
+struct turn {
+	unsigned long word;
+	unsigned int slot;
+};
+
 /*
  * Takes the turn; the script may then run in the process. Returns 0, or -EDEADLK in a handler
  * that has interrupted the turn's owner.
  */
 int turn_take(struct script *script);
 
-/*
- * Takes the turn for a call in the kernel with the note @note, if it is free. Returns a word for
- * the functions below, or 0.
- */
-static inline unsigned long turn_try(struct script *script, unsigned long note)
+/* Takes the turn for a call in the kernel with the note @note, if it is free. */
+static inline struct turn turn_try(struct script *script, unsigned long note)
 {
-	if (!turn_take_slot(script, 0, note))
-		return 0;
+	struct turn turn = { 0, 0 };
+
+	if (!turn_take_slot(script, turn.slot, note))
+		return turn;
 	if (ticket_try_with(&script->turn, TICKET_LENT))
-		return ticket_self() | TICKET_LENT;
-	turn_give_slot(script, 0);
-	return 0;
+		turn.word = ticket_self() | TICKET_LENT;
+	else
+		turn_give_slot(script, turn.slot);
+	return turn;
 }
 
 /*
- * Waits for the turn after turn_try() has failed. Returns such a word; or 0 in a handler that has
+ * Waits for the turn after turn_try() has failed. Does not take it in a handler that has
  * interrupted a call in the process, or too many other calls. The caller's stack begins at
  * @frame.
  */
-unsigned long turn_wait(struct script *script, const void *frame, unsigned long note);
+struct turn turn_wait(struct script *script, const void *frame, unsigned long note);
 
 /* Ends a turn that has been taken from the caller, or that other threads wait for. */
 void turn_end_slowly(struct script *script, unsigned long word);
 
-static inline void turn_end(struct script *script, unsigned long word)
+static inline void turn_end(struct script *script, struct turn turn)
 {
-	if (word & TURN_NESTED || !ticket_change(&script->turn, word, 0))
-		turn_end_slowly(script, word);
-	turn_give_slot(script, ticket_slot(word));
+	if (turn.word & TURN_NESTED || !ticket_change(&script->turn, turn.word, 0))
+		turn_end_slowly(script, turn.word);
+	turn_give_slot(script, turn.slot);
 }
 
 /*
