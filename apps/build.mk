@@ -88,8 +88,14 @@ test-walks-guest: walks $(BUILD)/libsyscript.so module
 	vm/guest -m -k $(KREL) -- $(PYTEST) -o tmp_path_retention_policy=failed -k "not missing" \
 		$(WALK_TESTS) $(PYTEST_ARGS)
 
+$(BUILD)/tests/apps/still.so: tests/apps/still.c
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
+
 # On file systems of every kind, and what they gain there.
-test-filesystems: all walks $(BUILD)/tests/vm/dircheck $(BUILD)/tests/unit/test_lib_files module
+test-filesystems: all walks $(BUILD)/tests/vm/dircheck $(BUILD)/tests/unit/test_lib_files \
+		$(BUILD)/tests/apps/still.so module
 	$(Q)tools/deps filesystems
 	vm/guest -m -k $(KREL) --icount --virtiofs --memory 2G --timeout 2400 -- \
 		tests/apps/filesystems.py -o $(BUILD)/filesystems.json $(FILE_SYSTEMS)
