@@ -208,9 +208,8 @@ def filesystems(result: Json) -> Json:
     return {
         "kernel": result["kernel"],
         "tables": [{"header": ["patched over plain", *commands, "why little"], "rows": rows}],
-        "note": "2,000 files: loading the library weighs more than above. Servers in the guest"
-        " count (fuse, nfs), those outside do not (9p, virtiofs); there, attributes read ahead"
-        " never expire.",
+        "note": "2,000 files: loading weighs more than above. Servers in the guest count (fuse,"
+        " nfs), others (9p, virtiofs) not; there, what is read ahead never expires.",
     }
 
 
