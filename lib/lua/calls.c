@@ -448,10 +448,12 @@ static void compile_tailcall(struct compiler *c)
 static void defer_nils(struct compiler *c, u32 nargs)
 {
 	u32 first = c->shift - c->caller->shift, r;
+	bool is_nil;
 
 	for (r = 0; r < c->p->nregs; r++) {
-		c->has_deferred[r] |= r >= c->p->nparams || c->caller->has_deferred[first + r];
-		if (r >= c->p->nparams || r >= nargs)
+		is_nil = r >= c->p->nparams || r >= nargs;
+		c->has_deferred[r] |= is_nil || c->caller->has_deferred[first + r];
+		if (is_nil)
 			defer_value(c, r, (struct value){ .tag = TAG_NIL }, DEFER_ALWAYS);
 	}
 }

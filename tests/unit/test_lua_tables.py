@@ -340,6 +340,30 @@ end
 """
 
 
+def test_missing_arguments_of_inlined_functions() -> None:
+    """They are nil, also where nil is assigned to them, whatever an earlier call left there."""
+    text = """
+    local function assigned(a, b, c) local d = b c = d return c == nil end
+    local function given(a, b) b = a return b end
+    local function turned(a, b, c) b = c c = b return b, c end
+    local function leave(a, b, c, d, e) return { a, b, c, d, e }, b, c, d, e end
+    function run()
+      for i = 1, 3 do
+        local _, _, _, _, _ = leave(i, "x", 2, "y", 4)
+        do local a = assigned() print(a, i) end
+        do local a = assigned(i, nil) print(a, i) end
+        do local a, b = turned(i) print(a, b) end
+        do local a, b = turned() print(a, b) end
+        do local a = given() print(a) end
+      end
+    end
+    """
+    done = both(text)
+    assert done.stdout == "".join(
+        f"true\t{i}\n" * 2 + "nil\tnil\n" * 2 + "nil\n" for i in (1, 2, 3)
+    )
+
+
 def test_registers_left_by_calls() -> None:
     done = both(STRESS + LEFT)
     assert done.returncode == 0, done.stdout + done.stderr
