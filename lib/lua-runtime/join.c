@@ -80,6 +80,20 @@ static long join_values(lua_State *L, StkId to, const TValue *from, const TValue
 	return join_end(L, to, &join);
 }
 
+static long join_elements(lua_State *L, StkId ra, const TValue *from, const TValue *last,
+			  const char *separator, unsigned long separator_len)
+{
+	struct join join = { room };
+
+	for (; from <= last; from++)
+		if (!join_value(&join, from) ||
+		    (from < last && !join_text(&join, separator, separator_len)))
+			return 0;
+	join_end(L, ra, &join);
+	check_collector(L);
+	return 1;
+}
+
 /* -- string.format() --------------------------------------------------------------------------- */
 
 /* Writes a string or an integer, truncated or padded as the format's item says. */

@@ -548,9 +548,13 @@ static inline char *concat_room(lua_State *L, unsigned long len)
 	return len <= ROOM ? room : luaZ_openspace(L, &G(L)->buff, len + sizeof(long));
 }
 
+/* As below, with numbers among the elements from @from to @last: see join.c. */
+static long join_elements(lua_State *L, StkId ra, const TValue *from, const TValue *last,
+			  const char *separator, unsigned long separator_len);
+
 /*
- * table.concat() with @nargs arguments, of strings in the table's array; returns 0 for other or
- * long ones.
+ * table.concat() with @nargs arguments, of strings and numbers in the table's array; returns 0 for
+ * others, and long results.
  */
 static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 {
@@ -586,7 +590,8 @@ static long compiled_concatenated(lua_State *L, StkId ra, long nargs)
 		const TValue *o = &t->array[n - 1];
 
 		if (!ttisstring(o))
-			return 0;
+			return join_elements(L, ra, &t->array[i - 1], &t->array[last - 1],
+					     separator, separator_len);
 		len += tsvalue(o)->len + separator_len;
 		if (len > CONCAT_MOST)
 			return 0;

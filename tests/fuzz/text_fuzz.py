@@ -83,6 +83,11 @@ end
 local function joined()
   local t = {{}}
   for i = 1, #subjects do
+    t[i] = ({{ subjects[i], i, -i * 1e7, i / 3, 2 ^ (2 * i) - 1, -0.0 }})[i * i % 7] or subjects[i]
+    add(table.concat(t)) add(table.concat(t, "; ")) each(pcall(table.concat, t, i, 2))
+  end
+  t = {{}}
+  for i = 1, #subjects do
     t[i] = subjects[i]
     if i < 9 then
       local a, b, c = table.concat(t), table.concat(t, ", "), table.concat(t, "-", 2)
