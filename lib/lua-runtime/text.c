@@ -508,6 +508,27 @@ static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, un
 
 #define INTEGER_DIGITS	15	/* of an integer of INTEGER_BITS */
 
+/* util.number() of what does not begin with a digit: with a sign, or nil. */
+static __attribute__((noinline)) long read_signed(StkId ra, const unsigned char *p,
+						  unsigned long n, unsigned long wanted)
+{
+	unsigned long value = 0, i = 1;
+
+	for (; *p == '-' && i < n && p[i] - '0' <= 9U; i++)
+		value = value * 10 + (p[i] - '0');
+	if (i > INTEGER_DIGITS + 1)
+		return 0;
+	if (i == 1) {
+		put_nil(ra, wanted);
+		return 1;
+	}
+	setnvalue(ra, -(long)value);
+	if (wanted > 1)
+		setnvalue(ra + 1, i);
+	put_nils(ra, 2, wanted);
+	return 1;
+}
+
 /*
  * util.number() in the arena; returns 0 for memory outside, and more digits. Most numbers have
  * few, so that words would not be faster.
@@ -515,27 +536,26 @@ static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, un
 static long compiled_read_number(lua_State *L, StkId ra, unsigned long address, unsigned long n,
 				 unsigned long wanted)
 {
-	const unsigned char *p = (const unsigned char *)address, *digits, *end = p + n;
-	unsigned long value = 0;
-	bool is_negative;
+	const unsigned char *p = (const unsigned char *)address, *end = p + n;
+	unsigned long value = 0, digit;
 
 	(void)L;
 	if (!runtime_in_arena(address, n))
 		return 0;
-	is_negative = p < end && *p == '-';
-	p += is_negative;
-	for (digits = p; p < end && *p - '0' <= 9U; p++)
-		value = value * 10 + (*p - '0');
-	if (p - digits > INTEGER_DIGITS)
-		return 0;
-	if (p == digits) {
-		put_nil(ra, wanted);
-		return 1;
+	while (p < end && (digit = (unsigned long)*p - '0') <= 9) {
+		value = value * 10 + digit;
+		p++;
 	}
-	setnvalue(ra, is_negative ? -(long)value : (long)value);
+	n = p - (const unsigned char *)address;
+	if (!n)
+		return read_signed(ra, p, end - p, wanted);
+	if (n > INTEGER_DIGITS)
+		return 0;
+	setnvalue(ra, value);
 	if (wanted > 1)
-		setnvalue(ra + 1, (long)(p - (const unsigned char *)address));
-	put_nils(ra, 2, wanted);
+		setnvalue(ra + 1, n);
+	if (wanted > 2)
+		put_nils(ra, 2, wanted);
 	return 1;
 }
 
