@@ -428,7 +428,22 @@ static inline unsigned long find_one(const char *p, unsigned long n, unsigned lo
 	return n;
 }
 
-/* As above, for two or three bytes. */
+/* As above, for either of two bytes. */
+static inline unsigned long find_two(const char *p, unsigned long n, unsigned long one,
+				     unsigned long other)
+{
+	const char *end = p + n, *at = p;
+	unsigned long marks;
+
+	for (; at < end; at += BYTES_WORD) {
+		marks = bytes_equal(text_word(at), one) | bytes_equal(text_word(at), other);
+		if (marks)
+			return at - p + bytes_unmarked(marks);
+	}
+	return n;
+}
+
+/* As above, for three bytes. */
 static inline unsigned long find_few(const char *p, unsigned long n, const struct bytes_set *set)
 {
 	const char *end = p + n, *at = p;
@@ -461,7 +476,18 @@ static long compiled_found_one(lua_State *L, StkId ra, unsigned long address, un
 	return put_position(ra, find_one((const char *)address, n, EACH(byte)), n);
 }
 
-/* As above, for three bytes; the same one twice is two bytes. */
+/* As above, for two bytes. */
+static long compiled_found_two(lua_State *L, StkId ra, unsigned long address, unsigned long n,
+			       unsigned long bytes)
+{
+	(void)L;
+	if (!runtime_in_arena(address, n))
+		return 0;
+	return put_position(ra, find_two((const char *)address, n, EACH(bytes & 255),
+					 EACH(bytes >> 8)), n);
+}
+
+/* As above, for three bytes. */
 static long compiled_found_few(lua_State *L, StkId ra, unsigned long address, unsigned long n,
 			       unsigned long bytes)
 {

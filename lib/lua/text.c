@@ -366,17 +366,21 @@ static void compile_number(struct compiler *c, u32 i, u32 slow)
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
 }
 
-#define FEW	3	/* bytes for which HELPER_found_few searches */
+/* The helpers that search for so many constant bytes; 0: any set. */
+static const u32 finders[] = {
+	HELPER_find_byte, HELPER_found_one, HELPER_found_two, HELPER_found_few,
+};
+
+#define FEW	3
 
 /*
  * The bytes of the constant set that util.find() gets, the first in the lowest bits, and their
- * number; 0: it is not constant, or has more.
+ * number; 0: it is not constant, or has more than FEW.
  */
 static u32 constant_bytes(const struct compiler *c, u32 *bytes)
 {
 	u32 reg = a_of(insn_at(c)) + 3, i;
 	u64 text = types_constant_text(&c->types, c->pc, reg), n;
-	u8 last = 0;
 	s64 k;
 
 	*bytes = 0;
@@ -387,11 +391,8 @@ static u32 constant_bytes(const struct compiler *c, u32 *bytes)
 	n = text ? runtime_word(c->runtime, text + STRING_LEN, 8) : 0;
 	if (n > FEW)
 		return 0;
-	/* The last byte is repeated. */
-	for (i = 0; n && i < FEW; i++) {
-		last = i < n ? runtime_word(c->runtime, text + STRING_TEXT + i, 1) : last;
-		*bytes |= (u32)last << 8 * i;
-	}
+	for (i = 0; i < n; i++)
+		*bytes |= (u32)runtime_word(c->runtime, text + STRING_TEXT + i, 1) << 8 * i;
 	return n;
 }
 
@@ -401,9 +402,8 @@ static void compile_find_byte(struct compiler *c, u32 i, u32 slow)
 
 	load_range(c, i, slow);
 	if (n)
-		emit_constant(c->e, 5, n == 1 ? bytes & 255 : bytes);
-	compile_by_helper(c, i, n ? n == 1 ? HELPER_found_one : HELPER_found_few : HELPER_find_byte,
-			  slow);
+		emit_constant(c->e, 5, bytes);
+	compile_by_helper(c, i, finders[n], slow);
 }
 
 /* -- Selection --------------------------------------------------------------------------------- */
