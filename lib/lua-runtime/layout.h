@@ -136,7 +136,7 @@ enum {
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
 	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view) \
 	X(find_byte) X(found_one) X(found_few) X(read_number) X(frame_text) X(copied) X(replied) X(added) \
-	X(found_two)
+	X(lowered_in) X(found_two)
 
 /* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \

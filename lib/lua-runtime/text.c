@@ -340,16 +340,11 @@ static inline unsigned long change_case(unsigned long word, unsigned char first)
 	return word ^ ((from & ~after & ~word & EACH(0x80)) >> 2);
 }
 
-/* Converts the case of a short string: @first is the first of the 26 letters to convert. */
-static long put_cased(lua_State *L, StkId ra, unsigned char first)
+/* Converts the case of a short text: @first is the first of the 26 letters to convert. */
+static long put_cased(lua_State *L, StkId ra, const char *s, unsigned long n, unsigned char first)
 {
-	unsigned long n, i;
-	const char *s;
+	unsigned long i;
 
-	if (!ttisstring(ra + 1))
-		return 0;
-	s = svalue(ra + 1);
-	n = tsvalue(ra + 1)->len;
 	if (n > ROOM)
 		return 0;
 	for (i = 0; n >= 8 && i < n - 8; i += 8)
@@ -365,12 +360,14 @@ static long put_cased(lua_State *L, StkId ra, unsigned char first)
 
 static long compiled_lowered(lua_State *L, StkId ra)
 {
-	return put_cased(L, ra, 'A');
+	return ttisstring(ra + 1) ?
+	       put_cased(L, ra, svalue(ra + 1), tsvalue(ra + 1)->len, 'A') : 0;
 }
 
 static long compiled_uppered(lua_State *L, StkId ra)
 {
-	return put_cased(L, ra, 'a');
+	return ttisstring(ra + 1) ?
+	       put_cased(L, ra, svalue(ra + 1), tsvalue(ra + 1)->len, 'a') : 0;
 }
 
 /* util.str_in() from outside of the arena. */
@@ -394,6 +391,12 @@ static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsig
 	put_text(L, ra, (const char *)address, n);
 	check_collector(L);
 	return 1;
+}
+
+/* string.lower() of what util.str_in() returns, up to ROOM bytes in the arena; otherwise 0. */
+static long compiled_lowered_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
+{
+	return runtime_in_arena(address, n) ? put_cased(L, ra, (const char *)address, n, 'A') : 0;
 }
 
 /* util.str_out() of a string to the arena; otherwise returns 0. */

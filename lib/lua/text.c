@@ -50,14 +50,23 @@ static void begin_at(struct compiler *c, u32 slow)
 	emit_alu(c->e, INSN_ADD, 1, 4);
 }
 
-/* Calls a helper with L, the address of the call's registers, r3 and r4; it may move the frame. */
-static void call_text_helper(struct compiler *c, u32 helper)
+/*
+ * Calls a helper with L, the address of R(@a), where the result goes, r3 and r4; it may move the
+ * frame.
+ */
+static void call_text_helper_for(struct compiler *c, u32 a, u32 helper)
 {
 	emit_mov(c->e, 1, REG_L);
 	emit_mov(c->e, 2, REG_BASE);
-	emit_alu_imm(c->e, INSN_ADD, 2, slot(c, a_of(insn_at(c))));
+	emit_alu_imm(c->e, INSN_ADD, 2, slot(c, a));
 	emit_call(c->e, c->runtime->exports.helpers[helper]);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
+}
+
+/* As above, for the registers of the call. */
+static void call_text_helper(struct compiler *c, u32 helper)
+{
+	call_text_helper_for(c, a_of(insn_at(c)), helper);
 }
 
 /* Matchers have no lines: if a limit ends the run in one, the frame's pc gives the line. */
@@ -560,10 +569,45 @@ static void compile_expected(struct compiler *c, int intrinsic, u32 i, u32 slow)
 	}
 }
 
+/*
+ * Is the result of the call of util.str_in() only the argument of the next call, which is certainly
+ * one of string.lower() with one result?
+ */
+static bool is_lowered(const struct compiler *c, u32 i)
+{
+	u32 next = c->p->code[c->pc + 1], a = a_of(next);
+
+	return !c_of(i) && op_of(next) == OP_CALL && !b_of(next) && c_of(next) == 2 &&
+	       a + 1 == a_of(i) && fact_at(&c->types, c->pc + 1, a)->sure &&
+	       intrinsic_of(c->runtime, function_at(&c->types, c->pc + 1, a)) ==
+		       INTRINSIC_str_lower;
+}
+
+/*
+ * Makes both calls at once, so that there is only one string. If that fails, the calls are made one
+ * after the other; as this code skips the second one, no value may be deferred.
+ */
+static void compile_lowered_in(struct compiler *c, u32 i, u32 back)
+{
+	u32 slow;
+
+	defer_flush(c);
+	slow = cold_path(c, emit_helper, HELPER_call, back);
+	check_function(c, a_of(i), INTRINSIC_util_str_in, slow);
+	load_range(c, i, slow);
+	call_text_helper_for(c, a_of(i) - 1, HELPER_lowered_in);
+	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
+	emit_jump(c->e, c->labels[c->pc + 2]);
+	c->open_pc = c->pc;
+	c->open_end = a_of(i) + 1;
+}
+
 void compile_text(struct compiler *c, int intrinsic, u32 back)
 {
 	u32 i = insn_at(c), slow;
 
+	if (intrinsic == INTRINSIC_util_str_in && is_lowered(c, i))
+		return compile_lowered_in(c, i, back);
 	if (intrinsic == INTRINSIC_str_byte && b_of(i) != 4) {
 		compile_byte(c, c_of(i) ? i : with_results(i, 1), back);
 		return c_of(i) ? (void)0 : end_results(c, 1);

@@ -2,9 +2,9 @@
 """Patterns and numbers in text: compares the compiled forms of string functions with the others.
 
 Random patterns, constants so that they are compiled, are searched and replaced in random subjects;
-random numerals are converted; characters and substrings are taken at random positions and
-concatenated. LuaJIT, and Lua on the confined engine, interpreted and compiled, must give the same
-results.
+random numerals are converted; characters and substrings are taken at random positions, bytes are
+searched in memory, and pieces are concatenated. LuaJIT, and Lua on the confined engine, interpreted
+and compiled, must give the same results.
 
 usage: text_fuzz.py [--scripts N] [--seed N]
 """
@@ -80,6 +80,17 @@ local function codec(n)
   each(pcall(string.char, n * 100)) each(pcall(table.insert, n, n)) each(pcall(bit.band, t))
   each(pcall(tonumber, "7f", n * 8)) add(bit.band("12", n)) add(bit.lshift(n + 0.5, "1"))
 end
+local buf, lower = util.buffer(256), string.lower
+local function memory(s)
+  local n = util.str_out(s, buf)
+  for i = 0, n do
+    local at, left = buf + i, n - i
+    add(util.find(at, left, "1")) add(util.find(at, left, "\\n:")) add(util.find(at, left, "b-%"))
+    add(util.find(at, left, "a1: ")) each(util.number(at, left)) add(util.find(buf, i, "Z_"))
+    local value, len = util.number(buf, i) add(value) add(len)
+    local all, small = lower(util.str_in(at, left)), #lower(util.str_in(buf, i)) add(all) add(small)
+  end
+end
 local function joined()
   local t = {{}}
   for i = 1, #subjects do
@@ -100,7 +111,7 @@ function run(n)
   seen = 0
   if n > #tries then
     numbers() joined() codec(n - #tries)
-    for i = 1, #subjects do parts(subjects[i]) end
+    for i = 1, #subjects do parts(subjects[i]) memory(subjects[i]) end
     return seen
   end
   for i = 1, #subjects do

@@ -255,6 +255,66 @@ def test_text_of_memory() -> None:
     assert both(STRESS + text, arguments=command).returncode == 0
 
 
+def test_text_of_memory_in_lower_case() -> None:
+    """Both calls at once, unless the second one gets or returns more."""
+    text = """
+    local str_in, lower, upper, n = util.str_in, string.lower, string.upper, 0
+    local near, far, room = util.buffer(4096), util.buffer(65536), ("aB\\195\\132-Z[@"):rep(400)
+    local function print(...)
+      local t = { ... }
+      for i = 1, select("#", ...) do
+        t[i] = tostring(t[i]):gsub("[^ -~]", function(c) return "<" .. c:byte() .. ">" end)
+      end
+      _G.print(table.concat(t, " "))
+    end
+    local function one(from, n) local s = lower(str_in(from, n)) return s, #s, s .. s end
+    local function key(t, from, n)
+      t[lower(str_in(from, n))] = n
+      return t[lower(str_in(from, n))]
+    end
+    local function two(from, n) local a, b = lower(str_in(from, n)) return a, b end
+    local function none(from, n) lower(str_in(from, n)) end
+    local function second(from, n) local c, s = 7, lower("A", str_in(from, n)) return s, c end
+    local function other(from, n) return (upper(str_in(from, n))) end
+    local function length(from, n) return #lower(str_in(from, n)), n + 1, from ~= nil end
+    local function all(...) n = n + select("#", ...) return ... end
+    local function within(from, n) return all(lower(str_in(from, n)), 1) end
+    local function changed(from, n)
+      local s = string.lower(util.str_in(from, n))
+      return s
+    end
+    local functions = { one, two, none, second, other, length, within, changed }
+    function run(given)
+      for _, at in ipairs { near, far, given } do
+        util.str_out(room, at)
+        for _, size in ipairs { 0, 7, 8, 20 } do
+          for _, f in ipairs(functions) do print(f(at + size % 3, size)) end
+          print(key({}, at, size))
+        end
+        for _, size in ipairs { 300, 3000, -1, 1.5, "3" } do
+          for _, f in ipairs(functions) do
+            local ok, s, v = pcall(f, at, size)
+            print(ok, type(s) == "string" and s:sub(-20) or s, v ~= s and type(v))
+          end
+        end
+      end
+      for _, f in ipairs(functions) do
+        print(pcall(f, 16, 8)) print(pcall(f, "x", 1)) print(pcall(f))
+      end
+      string.lower = function(s) return s .. "!" end
+      print(one(near, 5)) print(changed(near, 5))
+      util.str_in = function() return "Other", "More" end
+      print(one(near, 5)) print(pcall(changed, near, 5))
+      print(n)
+    end
+    """
+    command = ["buf:8192"]
+    done = both(text, arguments=command)
+    assert done.returncode == 0
+    assert "output cut" not in done.stdout
+    assert both(STRESS + text, arguments=command).returncode == 0
+
+
 def test_loops_over_matches() -> None:
     text = """
     local function all(s) local t = {} for a in s:gmatch("%a+") do t[#t + 1] = a end return t end
