@@ -26,32 +26,27 @@ local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local waiting, time = util.buffer(2 * 8), util.buffer(16)   -- struct pollfd[2], struct timespec
 local MSG_LEN, MSG, IOV = mmsghdr.offsetof.msg_len, mmsghdr.size, iovec.size
 
-local function buffers()
-  local data = {}
-  for i = 1, BATCH do data[i] = util.buffer(SIZE) end
-  return data
-end
-
--- Structures for a batch of messages in these buffers, and the first message's iovec.
+-- Structures for a batch of messages in a buffer, and the first message's iovec.
 local function messages(data, names)
   local bufs, msgs = iovec.new(BATCH), mmsghdr.new(BATCH)
   for i = 1, BATCH do
     local hdr = msgs[i].msg_hdr
-    bufs[i].iov_base, bufs[i].iov_len = data[i], SIZE
+    bufs[i].iov_base, bufs[i].iov_len = data + (i - 1) * SIZE, SIZE
     hdr.msg_iov, hdr.msg_iovlen = bufs[i][0], 1
     if names then hdr.msg_name, hdr.msg_namelen = names + (i - 1) * ADDRESS, ADDRESS end
   end
   return msgs[1][0], bufs[1][0]
 end
 
-local data, answers, names = buffers(), buffers(), util.buffer(BATCH * ADDRESS)
+local data, answers = util.buffer(BATCH * SIZE), util.buffer(BATCH * SIZE)
+local names = util.buffer(BATCH * ADDRESS)
 local in_, up_in = messages(data, names), messages(answers)
 local out, out_bufs = messages(data, names)
 local inbox, up_inbox = net.messages(in_, BATCH), net.messages(up_in, BATCH)
 
 -- By question, in lower case: the answer's bytes between its ID and the question, and after it.
 -- Includes those of the previous second.
-local heads, rests, heads_before, rests_before = {}, {}, {}, {}
+local kept, kept_before = {}, {}
 local nkept, second, answered = 0, 0, 0
 -- By the forwarded query's ID: the client's address and ID, and the question.
 local waits, nwaits, id = {}, 0, util.buffer(2)
@@ -60,8 +55,8 @@ local function begin_second()
   clock_gettime(CLOCK_MONOTONIC, time)
   local now = peek(time, "i8")
   if now ~= second or nkept > KEPT_MOST then
-    heads_before, rests_before, heads, rests, nkept = heads, rests, {}, {}, 0
-    if now > second + 1 then heads_before, rests_before = {}, {} end
+    kept_before, kept, nkept = kept, {}, 0
+    if now > second + 1 then kept_before = {} end
     second = now
   end
 end
@@ -89,40 +84,45 @@ local function forward(up, i, text, key)
   sendto(up, str_in(id, 2) .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
 end
 
--- Turns query i into its answer, as message n to send, if it is cached.
-local function answer(i, n, key, stop)
-  local head, rest = heads[key], rests[key]
-  if not head then head, rest = heads_before[key], rests_before[key] end
-  if not head or stop + #rest > SIZE then return false end
-  local at = data[i + 1]
-  str_out(head, at + FLAGS)
-  str_out(rest, at + stop)
-  poke(out + n * MSG, "u8", names + i * ADDRESS)
-  poke(out_bufs + n * IOV, "u8", at)
-  poke(out_bufs + n * IOV + 8, "u8", stop + #rest)
-  return true
+-- Sends the answers in place of queries first to last - 1.
+local function send_answers(sock, first, last)
+  if last > first then send(sock, out + first * MSG, last - first, MSG_DONTWAIT) end
+  answered = answered + last - first
 end
 
+-- Turns queries into their answers if they are cached, and forwards the others.
 local function serve(sock, up, got)
-  local n = 0
+  local at, len_at, first = data, in_ + MSG_LEN, 0
   for i = 0, got - 1 do
-    local at, len = data[i + 1], peek(in_ + MSG_LEN + i * MSG)
+    local len, is_answer = peek(len_at), false
     local key, stop = question(at, len)
     if key and peek(at + FLAGS, "u1") < 128 then
       if stop < len then key = key .. str_in(at + stop, len - stop) end
-      if answer(i, n, key, stop) then n = n + 1 else forward(up, i, str_in(at, len), key) end
+      local answer = kept[key] or kept_before[key]
+      if answer and stop + #answer[2] <= SIZE then
+        str_out(answer[1], at + FLAGS)
+        local n = stop + str_out(answer[2], at + stop)
+        poke(out_bufs + i * IOV + 8, "u8", n)
+        is_answer = true
+      else
+        forward(up, i, str_in(at, len), key)
+      end
     end
-    poke(in_ + i * MSG + 8, "i4", ADDRESS)
+    if not is_answer then
+      send_answers(sock, first, i)
+      first = i + 1
+    end
+    at = at + SIZE
+    len_at = len_at + MSG
   end
-  answered = answered + n
-  if n > 0 then send(sock, out, n, MSG_DONTWAIT) end
+  send_answers(sock, first, got)
 end
 
 -- Answers of the other server: sent to the waiting clients, and cached.
 local function take_answers(sock, up)
   local got = recv(up, up_inbox, BATCH, MSG_DONTWAIT)
   for i = 0, got - 1 do
-    local at, len = answers[i + 1], peek(up_in + MSG_LEN + i * MSG)
+    local at, len = answers + i * SIZE, peek(up_in + MSG_LEN + i * MSG)
     local key, stop = question(at, len)
     local number = key and peek(at, "b2")
     local wait = number and waits[number]
@@ -130,7 +130,7 @@ local function take_answers(sock, up)
       local text = str_in(at, len)
       waits[number], nwaits = nil, nwaits - 1
       sendto(sock, wait.id .. sub(text, 3), #text, MSG_DONTWAIT, wait.name, #wait.name)
-      heads[wait.key], rests[wait.key] = sub(text, FLAGS + 1, HEADER), sub(text, stop + 1)
+      kept[wait.key] = { sub(text, FLAGS + 1, HEADER), sub(text, stop + 1) }
       nkept = nkept + 1
     end
   end

@@ -42,8 +42,8 @@ local not_found = response("404 Not Found", "not found\n")
 local bad_request = response("400 Bad Request", "bad request\n")
 local not_allowed = response("405 Method Not Allowed", "GET only\n")
 
--- Partly received heads, by descriptor.
-local parts = {}
+-- Partly received heads, by descriptor, and their number.
+local parts, nparts = {}, 0
 
 -- Headers that matter, by name, and false for others that are usual.
 local kinds = {}
@@ -134,7 +134,7 @@ local function answer(fd, at, stop)
 end
 
 local function serve(fd)
-  local part = parts[fd]
+  local part = nparts > 0 and parts[fd] or nil
   local from = part and buf + str_out(part, buf) or buf
   local n = recvfrom(fd, from, buf + SIZE - from, MSG_DONTWAIT)
   if n == EAGAIN then return 0 end
@@ -145,7 +145,10 @@ local function serve(fd)
   end
   if not rest then close(fd) end
   rest = rest and rest < stop and str_in(rest, stop - rest) or nil
-  if rest ~= part then parts[fd] = rest end
+  if rest or part then
+    parts[fd] = rest
+    nparts = nparts + (rest and 1 or 0) - (part and 1 or 0)
+  end
   return replies
 end
 

@@ -21,11 +21,10 @@ local BATCH, SIZE = 16, 2048
 local COUNT = 0x637c             -- "|c" as a "u2"
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
-local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
+local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), util.buffer(BATCH * SIZE)
 local waiting = util.types.pollfd.new { events = POLLIN }[0]
 for i = 1, BATCH do
-  data[i] = util.buffer(SIZE)
-  bufs[i].iov_base, bufs[i].iov_len = data[i], SIZE
+  bufs[i].iov_base, bufs[i].iov_len = data + (i - 1) * SIZE, SIZE
   msgs[i].msg_hdr.msg_iov, msgs[i].msg_hdr.msg_iovlen = bufs[i][0], 1
 end
 local inbox = net.messages(msgs[1][0], BATCH)
@@ -53,22 +52,28 @@ local function take_lines(text)
   while at <= #text do at = take_line(text, at) end
 end
 
--- Takes a datagram of n bytes: usually one count, of which only the name becomes a string.
-local function take(at, n)
-  local colon = find(at, n, ":")
-  if colon then
-    local rest = n - colon - 1
-    local value, len = number(at + colon + 1, rest)
-    if value and rest - len == 2 and peek(at + n - 2, "u2") == COUNT then
-      local name = str_in(at, colon)
-      local sum = counts[name]
-      if sum or (colon > 0 and not find(at, colon, "\n")) then
-        counts[name] = (sum or 0) + value
-        return
+-- Takes the datagrams that were received: usually one count each, of which only the name becomes
+-- a string.
+local function take(got)
+  local at, len_at = data, lens
+  for _ = 1, got do
+    local n, done = peek(len_at), false
+    local colon = find(at, n, ":")
+    if colon then
+      local rest = n - colon - 1
+      local value, len = number(at + colon + 1, rest)
+      if value and rest - len == 2 and peek(at + n - 2, "u2") == COUNT then
+        local name = str_in(at, colon)
+        local sum = counts[name]
+        if sum or (colon > 0 and not find(at, colon, "\n")) then
+          counts[name], done = (sum or 0) + value, true
+        end
       end
     end
+    if not done then take_lines(str_in(at, n)) end
+    at = at + SIZE
+    len_at = len_at + MSG
   end
-  take_lines(str_in(at, n))
 end
 
 local function flush(out)
@@ -100,10 +105,7 @@ function run(sock, max, ms, out)
   while taken < max do
     got = receive(sock, max - taken, taken == 0 and ms or 0)
     if got <= 0 then break end
-    for i = 1, got do
-      local len = peek(lens + (i - 1) * MSG)
-      take(data[i], len)
-    end
+    take(got)
     taken = taken + got
   end
   if out >= 0 then

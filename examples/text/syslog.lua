@@ -24,11 +24,10 @@ local BLANK, COLON, LESS, GREATER = (" :<>"):byte(1, 4)
 local TIME = #"Oct 11 22:14:15 "
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
-local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), {}
+local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), util.buffer(BATCH * SIZE)
 local waiting = util.types.pollfd.new { events = POLLIN }[0]
 for i = 1, BATCH do
-  data[i] = util.buffer(SIZE)
-  bufs[i].iov_base, bufs[i].iov_len = data[i], SIZE
+  bufs[i].iov_base, bufs[i].iov_len = data + (i - 1) * SIZE, SIZE
   msgs[i].msg_hdr.msg_iov, msgs[i].msg_hdr.msg_iovlen = bufs[i][0], 1
 end
 local inbox = net.messages(msgs[1][0], BATCH)
@@ -47,25 +46,31 @@ local function take_text(text)
   if from then count(from, tonumber(priority)) else malformed = malformed + 1 end
 end
 
--- Takes a message of n bytes, of which only host and program become a string.
-local function take(at, n)
-  local priority, len
-  if n > TIME + 4 and peek(at, "u1") == LESS then priority, len = number(at + 1, n - 1) end
-  if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
-    local from = at + len + 2 + TIME
-    local left = at + n - from
-    -- After a time such as "Oct 11 22:14:15 ".
-    local host = left > 0 and peek(from - 7, "u1") == COLON and peek(from - 4, "u1") == COLON and
-                 peek(from - 1, "u1") == BLANK and find(from, left, " ")
-    if host and host > 0 then
-      local program = find(from + host + 1, left - host - 1, "[: ") or left - host - 1
-      if program > 0 then
-        count(str_in(from, host + 1 + program), priority)
-        return
+-- Takes the messages that were received. Usually only host and program become a string.
+local function take(got)
+  local at, len_at = data, lens
+  for _ = 1, got do
+    local n, done, priority, len = peek(len_at), false
+    if n > TIME + 4 and peek(at, "u1") == LESS then priority, len = number(at + 1, n - 1) end
+    if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
+      local from = at + len + 2 + TIME
+      local left = at + n - from
+      -- After a time such as "Oct 11 22:14:15 ".
+      local host = left > 0 and peek(from - 7, "u1") == COLON and
+                   peek(from - 4, "u1") == COLON and peek(from - 1, "u1") == BLANK and
+                   find(from, left, " ")
+      if host and host > 0 then
+        local program = find(from + host + 1, left - host - 1, "[: ") or left - host - 1
+        if program > 0 then
+          count(str_in(from, host + 1 + program), priority)
+          done = true
+        end
       end
     end
+    if not done then take_text(str_in(at, n)) end
+    at = at + SIZE
+    len_at = len_at + MSG
   end
-  take_text(str_in(at, n))
 end
 
 local function flush(out)
@@ -95,10 +100,7 @@ function run(sock, max, ms, out)
   while taken < max do
     got = receive(sock, max - taken, taken == 0 and ms or 0)
     if got <= 0 then break end
-    for i = 1, got do
-      local len = peek(lens + (i - 1) * MSG)
-      take(data[i], len)
-    end
+    take(got)
     taken = taken + got
   end
   if out >= 0 then

@@ -130,9 +130,22 @@ def test_dns_forward() -> None:
         assert serve() == 2
         for number, name in (8, "www.example.org"), (9, "WWW.eXample.ORG"):
             assert client.recv(4096) == answer(query(number, name))
+        # Others between them do not change where the answers go.
+        for number, name in (20, "www.example.org"), (21, "b.example.org"), (22, "WWW.example.org"):
+            client.send(query(number, name))
+        client.send(b"no query")
+        client.send(query(23, "www.example.org"))
+        assert serve() == 5
+        assert upstream.recv(4096)[2:] == query(21, "b.example.org")[2:]
+        for number, name in (
+            (20, "www.example.org"),
+            (22, "WWW.example.org"),
+            (23, "www.example.org"),
+        ):
+            assert client.recv(4096) == answer(query(number, name))
         # A query with extra data after its question.
         client.send(query(10, "www.example.org", b"\0\0\x29\4\xd0\0\0\0\0\0\0"))
-        assert serve() == 2
+        assert serve() == 5
         assert (
             upstream.recv(4096)[2:]
             == query(10, "www.example.org", b"\0\0\x29\4\xd0" + bytes(6))[2:]
@@ -141,7 +154,7 @@ def test_dns_forward() -> None:
         for bad in b"", whole[:12], whole[:-1], answer(whole), whole[:12] + b"\x40" + whole[13:]:
             client.send(bad)
         client.send(whole[:4] + b"\0\2" + whole[6:])
-        assert serve() == 2
+        assert serve() == 5
         assert not select.select([upstream, client], [], [], 0.05)[0]
         assert script.call(sock.fileno(), up.fileno(), 16, 10)[0] == 0
     for s in socks:
