@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine_grammar import PRELUDE, Fast, integers, loops, mathematics, shared
+from engine_grammar import PRELUDE, Fast, integers, loops, mathematics, shared, texts
 from library import BUILD, Info, Options
 from lua_grammar import Generator
 
@@ -73,7 +73,14 @@ def program(seed: str) -> str:
 
 
 # Weights of the kinds of programs.
-KINDS = [*[loops] * 48, *[shared] * 24, *[integers] * 16, *[mathematics] * 11, grammatical]
+KINDS = [
+    *[loops] * 32,
+    *[texts] * 24,
+    *[shared] * 20,
+    *[integers] * 14,
+    *[mathematics] * 9,
+    grammatical,
+]
 
 
 def over(end: End) -> bool:

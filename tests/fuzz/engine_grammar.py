@@ -334,6 +334,37 @@ def shared(rng: random.Random) -> str:
     return "\n".join([*lines, f"function run()\ncalls = 0\n{make('run')}\nend"])
 
 
+# Text, keys that may be nil, and small functions that call others.
+TEXTS = Templates((HERE / "text.templates").read_text())
+
+
+def texts(rng: random.Random) -> str:
+    small = [f"s{i}" for i in range(rng.randint(1, 3))]
+    helpers = [f"h{i}" for i in range(rng.randint(1, 2))]
+    TEXTS.names("small", small)
+    TEXTS.names("helper", helpers)
+
+    def make(rule: str) -> str:
+        return TEXTS.make(rng, rule)
+
+    lines = [
+        "local match, sub, lower, byte = string.match, string.sub, string.lower, string.byte",
+        "local str_in, str_out, find, number = util.str_in, util.str_out, util.find, util.number",
+        'local counts, seen, t, u = {}, { name = 1, GET = 2 }, { "x", k = "a", a = "k" }, "name"',
+    ]
+    lines += [f"local function {name}(a, b) return {make('helped')} end" for name in helpers]
+    for name in small:
+        body, result = make("small_body"), make("small_result")
+        lines.append(f"local function {name}(a, b) {body} return {result} end")
+    lines.append(f"local function f(s, a) local k, v, n = {make('begin')}, 3 {make('body')}")
+    lines.append("return k, v, n end")
+    lines += ["function run()", "calls = 0", make("run")]
+    lines.append(
+        'for _, k in ipairs { "name", "k", "GET", "a", "" } do P(counts[k], seen[k], t[k]) end'
+    )
+    return "\n".join([*lines, "end"])
+
+
 # Registers with another value before a loop, and the values that loops leave in them.
 LOOPS = Templates((HERE / "loops.templates").read_text(), number=number, integer=integer)
 
