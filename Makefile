@@ -197,6 +197,7 @@ deps: $(BUILD)/config.mk
 ##fuzz           hostile input to the module in a guest and to the library, time-boxed
 ##fuzz-memory    its part with allocations that fail; fuzz-jit: compiled code against interpreted
 ##fuzz-engines   random programs on LuaJIT and on Lua, interpreted and compiled
+##fuzz-engines-long 10^6 of them; stopped, it goes on where it stood
 ##fuzz-confined  images at the confined engine: checked, interpreted, as machine code
 ##bench-inner    system calls inside a script and outside; build/bench/inner.json
 ##bench-inner-icount the same in instructions, identical in every boot

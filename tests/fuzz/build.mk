@@ -29,6 +29,16 @@ fuzz-jit: $(BUILD)/asan/replay
 fuzz-engines: all lua-runtime
 	$(BUILD)/venv/bin/python3 tests/fuzz/engine_fuzz.py --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
+# The same until so many programs are compared, or one differs; goes on where it was stopped.
+FUZZ_PROGRAMS ?= 1000000
+
+.PHONY: fuzz-engines-long
+fuzz-engines-long: all lua-runtime
+	@mkdir -p $(BUILD)/fuzz
+	$(BUILD)/venv/bin/python3 tests/fuzz/engine_fuzz.py --keep $(BUILD)/fuzz --seconds 1e9 \
+		--programs $(FUZZ_PROGRAMS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED)) \
+		--state $(BUILD)/fuzz/engines$(addprefix -,$(FUZZ_SEED)).json
+
 # The command with sanitizers. The engine is built without stack sanitizers, because a script's
 # error skips frames, and without UBSan, because LuaJIT relies on machine behaviour.
 ASAN := $(BUILD)/asan

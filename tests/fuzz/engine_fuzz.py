@@ -5,13 +5,17 @@ Random programs, fractions included, are run by LuaJIT and by Lua on the confine
 interpreted and with its functions compiled. All must print the same, to the last digit, and end in
 the same way.
 
-usage: engine_fuzz.py [--seconds N | --programs N] [--seed N] [--keep DIR]
+With --state, a run that was stopped goes on where it stood.
+
+usage: engine_fuzz.py [--seconds N | --programs N] [--seed N] [--keep DIR] [--state FILE]
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import dataclasses
+import json
 import os
 import random
 import re
@@ -206,45 +210,68 @@ class Engines:
         return compared, found
 
 
+@dataclasses.dataclass
+class Progress:
+    """Programs made and compared from a seed, with how many of them differed or were too slow."""
+
+    seed: int
+    made: int = 0
+    done: int = 0
+    failures: int = 0
+    slow: int = 0
+
+    @classmethod
+    def load(cls, path: Path | None, seed: int | None) -> Progress:
+        if path and path.exists():
+            return cls(**json.loads(path.read_text()))
+        return cls(random.SystemRandom().getrandbits(32) if seed is None else seed)
+
+    def store(self, path: Path | None) -> None:
+        if path:
+            new = path.with_suffix(".new")
+            new.write_text(json.dumps(dataclasses.asdict(self)))
+            new.replace(path)
+
+    def tell(self) -> None:
+        print(
+            f"seed {self.seed}: {self.done} of {self.made} programs compared, "
+            f"{self.failures} with a difference, {self.slow} not registered in time",
+            flush=True,
+        )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--programs", type=int, default=sys.maxsize)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--keep", type=Path, default=BUILD / "fuzz")
+    parser.add_argument("--state", type=Path, default=None)
     arguments = parser.parse_args()
-    seed = random.SystemRandom().getrandbits(32) if arguments.seed is None else arguments.seed
+    arguments.keep.mkdir(parents=True, exist_ok=True)
+    at = Progress.load(arguments.state, arguments.seed)
     engines, end = Engines(), time.monotonic() + arguments.seconds
-    made = done = failures = slow = 0
-
-    def tell() -> None:
-        print(
-            f"seed {seed}: {done} of {made} programs compared, {failures} with a difference, "
-            f"{slow} not registered in time",
-            flush=True,
-        )
-
-    while done < arguments.programs and time.monotonic() < end and failures < 10:
-        programs = [program(f"{seed}/{made + i}") for i in range(PACK)]
+    while at.done < arguments.programs and time.monotonic() < end and at.failures < 10:
+        programs = [program(f"{at.seed}/{at.made + i}") for i in range(PACK)]
         compared, found = 0, []
         try:
             compared, found = engines.differences(programs)
         except Slow:
-            slow += PACK
+            at.slow += PACK
         except Refused as why:
             found = [(packed(programs), f"  {why}\n")]
         for source, difference in found:
-            failures += 1
-            arguments.keep.mkdir(parents=True, exist_ok=True)
+            at.failures += 1
             which = programs.index(source) if source in programs else "pack"
-            path = arguments.keep / f"engines-{seed}-{made}-{which}.lua"
+            path = arguments.keep / f"engines-{at.seed}-{at.made}-{which}.lua"
             path.write_text(source)
             print(f"{path}:\n{difference}", flush=True)
-        made, done = made + PACK, done + compared
-        if made % TELL == 0:
-            tell()
-    tell()
-    return failures != 0
+        at.made, at.done = at.made + PACK, at.done + compared
+        at.store(arguments.state)
+        if at.made % TELL == 0:
+            at.tell()
+    at.tell()
+    return at.failures != 0
 
 
 if __name__ == "__main__":
