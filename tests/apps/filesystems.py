@@ -68,6 +68,7 @@ WHY = {
     "nfs": BY_PATH,
     "9p": SERVER + "; ls also for labels",
     "virtiofs": SERVER,
+    "squashfs": "batches reread directories",
     "proc": BY_PATH,
     "sys": FEW,
     "cgroup2": FEW,
