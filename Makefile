@@ -206,6 +206,7 @@ deps: $(BUILD)/config.mk
 ##bench-compound-icount the same in instructions
 ##bench-auto-icount what cosy-cc --auto marks in a small database, and what that saves
 ##bench-sqlite-icount what SELECTs of SQLite execute, and how much of it is system calls
+##bench-daemons-icount what nginx and Dovecot execute, and how much of it is system calls
 ##bench-confined-c-icount plain C on the confined engine over gcc -O2, counted in this process
 ##bench-guest    Lua in the confined engine next to LuaJIT's interpreter; build/bench/guest.json
 ##bench-guest-icount the same in instructions

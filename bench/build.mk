@@ -167,6 +167,25 @@ $(BUILD)/bench/sqlite: bench/sqlite.c vm/profile/mark.h $(BUILD)/measure/measure
 bench-sqlite-icount: $(BUILD)/bench/sqlite $(BUILD)/vm/counter.so module
 	bench/sqlite.py -k $(KREL) -o $(BUILD)/bench/sqlite-icount.json
 
+# A web server and a mail server as a whole, from Debian's packages with all that they need.
+DAEMONS := $(BUILD)/bench/daemons
+$(DAEMONS)/root.done: bench/daemons/root.sh vm/kernels.py
+	$(call say,FETCH)
+	$(Q)tools/deps kernel
+	$(Q)rm -rf $(DAEMONS)/root
+	$(Q)vm/kernels.py install $(DAEMONS)/root nginx-light dovecot-lmtpd
+	$(Q)bench/daemons/root.sh $(DAEMONS)/root
+	@touch $@
+
+$(DAEMONS)/client: bench/daemons/client.c vm/profile/mark.h $(BUILD)/measure/measure.o
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) $(CFLAGS) -o $@ $< $(BUILD)/measure/measure.o
+
+.PHONY: bench-daemons-icount
+bench-daemons-icount: $(DAEMONS)/root.done $(DAEMONS)/client $(BUILD)/vm/counter.so
+	bench/daemons.py -k $(KREL) -o $(BUILD)/bench/daemons-icount.json
+
 # The marks that cosy-cc --auto finds in a program that reads database records.
 .PHONY: bench-auto-icount
 bench-auto-icount: $(BUILD)/cosy-cc consolidate module

@@ -265,6 +265,7 @@ SUBJECTS = {
     "frames": Subject("make bench-frames-icount", as_shown("frames")),
     "compounds": Subject("make bench-compound-icount", compounds),
     "sqlite": Subject("make bench-sqlite-icount", as_shown("sqlite")),
+    "daemons": Subject("make bench-daemons-icount", as_shown("daemons")),
     "loop": Subject("make bench-uring-loop-icount", as_shown("uring_loop")),
     "files": Subject("make bench-files-icount", files),
     "connections": Subject("make bench-connections-icount", as_shown("connections")),

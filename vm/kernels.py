@@ -382,6 +382,12 @@ def source(package: str, tree: Path) -> None:
     Suite(SUITES["6.1"]).unpack([package], tree)
 
 
+def install(packages: list[str], tree: Path) -> None:
+    """Unpack packages of 6.1's suite with all that they depend on into a root of their own."""
+    suite = Suite(SUITES["6.1"])
+    suite.unpack(suite.closure(*packages), tree)
+
+
 def source_package(release: str) -> str:
     """The package with a release's source: `6.1.0-N-amd64` -> `linux-source-6.1`."""
     return f"linux-source-{'.'.join(release.split('.')[:2])}"
@@ -476,6 +482,9 @@ def main() -> int:
     command = commands.add_parser("source", help="unpack a package of 6.1's suite")
     command.add_argument("package")
     command.add_argument("tree", type=Path)
+    command = commands.add_parser("install", help="unpack its packages with what they depend on")
+    command.add_argument("tree", type=Path)
+    command.add_argument("packages", nargs="+", metavar="package")
     command = commands.add_parser("sources", help="print where directories of its source are")
     command.add_argument(
         "kernel", help=f"{', '.join(SUITES)}, {', '.join(BUILT)} or a Debian release"
@@ -485,6 +494,8 @@ def main() -> int:
     try:
         if args.what == "source":
             source(args.package, args.tree)
+        elif args.what == "install":
+            install(args.packages, args.tree)
         elif args.what == "sources":
             print(*source_directories(release_of(args.kernel), args.directory), sep="\n")
         else:

@@ -313,14 +313,14 @@ def paper_tables(result: dict[str, Any]) -> list[Table]:
     def buffers(mode: str, case: tuple[int, int]) -> str:
         seen = result["waits"][f"v{case[0]}_w{case[1]}"][mode]
         share = seen["wait"] / seen["response"]
-        return f"{median_of(mode, case, 'depth'):.1f}; {seen['wait']:,.0f} us, {share:.0%}"
+        return f"{median_of(mode, case, 'depth'):.1f}; {seen['wait']:,.0f}, {share:.0%}"
 
     return [
         paper_figure(result, "Figure 3: modelled response time, us", "response_mean", response_us),
         paper_figure(result, "Figure 4: modelled GETs a second", "throughput", per_second),
         paper_counts(result, "instructions of a GET; mode switches", instructions),
         paper_counts(result, "emulated response time, us±standard deviation", emulated),
-        paper_counts(result, "GETs of a batch; wait in the socket, of the response", buffers),
+        paper_counts(result, "GETs of a batch; us in the socket, of the response", buffers),
     ]
 
 
@@ -328,9 +328,8 @@ def paper_load(result: dict[str, Any]) -> str:
     """How much was asked for the figures of the paper."""
     requests = sum(run["requests"] for run in result["runs"])
     return (
-        f"{requests:,} requests, {result['outstanding'][0]} out at a time, at most"
-        f" {result['batch']} in a batch; {result['rounds']} rounds of {result['seconds']:g} s of"
-        " the guest's clock for each cell."
+        f"{requests:,} requests, {result['outstanding'][0]} out, at most {result['batch']} in a"
+        f" batch; {result['rounds']} rounds of {result['seconds']:g} s of the guest's clock."
     )
 
 

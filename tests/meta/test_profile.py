@@ -120,6 +120,14 @@ def test_functions(tmp_path) -> None:
     }
 
 
+def test_calls(tmp_path) -> None:
+    (tmp_path / "kallsyms").write_text(KALLSYMS)
+    (tmp_path / "counts").write_text(COUNTS)
+    symbols = icount.Symbols.read(tmp_path / "kallsyms")
+    found = icount.calls(tmp_path / "counts", symbols)
+    assert found == {"first": 4, "second": 16, "third [syscript]": 64}
+
+
 def test_hidden_addresses_are_an_error(tmp_path) -> None:
     (tmp_path / "kallsyms").write_text("0000000000000000 T first\n")
     with pytest.raises(icount.ProfileError):

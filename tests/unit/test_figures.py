@@ -17,6 +17,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "bench"))
 
 import connections  # noqa: E402
+import daemons  # noqa: E402
 import figures  # noqa: E402
 import files  # noqa: E402
 import frames  # noqa: E402
@@ -115,6 +116,19 @@ def median(value: float) -> dict:
 
 def of_a_guest(**more: object) -> dict:
     return {"clock": "instructions", "kernel": "6.1", "accel": "tcg", "machine": "", **more}
+
+
+def test_what_a_compound_could_save_of_daemons() -> None:
+    functions = {"[user space]": 6000, "do_syscall_64": 900, "entry_SYSCALL_64": 100, "other": 3000}
+    calls = {"entry_SYSCALL_64": 10, "__x64_sys_fsync": 2, "other": 7}
+    found = daemons.count_of(functions, calls, own=2, times=2)
+    # Of ten system calls two are the client's.
+    assert found == daemons.Count(all=5000, user=3000, gate=400, calls=4, disk=1)
+    time = 0.33 * 5000 + 455 * 4
+    assert found.at_best() == pytest.approx((0.94, 1 - (0.33 * 300 + 455 * 3) / time))
+    of_ways = dict.fromkeys(daemons.WAYS, found._asdict())
+    table = figures.as_shown("daemons")({"kernel": "6.1", "ways": of_ways})["tables"][0]
+    assert table["rows"][0][1:] == ["5,000", "3,000", "4.0", "1", "400", "0.94", "0.58"]
 
 
 def test_servers() -> None:

@@ -135,8 +135,8 @@ def test_figures_of_the_paper() -> None:
         "1,024 bytes", "15,000; 3.00", "13,000; 0.10", "12,000; 0.10", "12,000; 0.20"
     ]  # fmt: skip
     assert emulated[0][1] == "3,000±800"
-    assert buffers[0][1:3] == ["1.0; 1,000 us, 40%", "14.5; 1,000 us, 40%"]
-    assert report.paper_load(PAPER).startswith("1,120,000 requests, 128 out at a time")
+    assert buffers[0][1:3] == ["1.0; 1,000, 40%", "14.5; 1,000, 40%"]
+    assert report.paper_load(PAPER).startswith("1,120,000 requests, 128 out, at most 16")
 
 
 def test_waits_are_of_the_datagrams_that_were_copied() -> None:

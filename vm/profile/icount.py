@@ -81,6 +81,14 @@ def functions(counts: Path, symbols: Symbols) -> dict[str, int]:
     return dict(result.most_common())
 
 
+def calls(counts: Path, symbols: Symbols) -> dict[str, int]:
+    """How often each function was entered: the count of its first instruction."""
+    starts = dict(zip(symbols.addresses, symbols.names, strict=True))
+    lines = (line.split() for line in counts.read_text().splitlines())
+    found = ((starts.get(int(address, 16)), int(count)) for address, count in lines)
+    return {name: count for name, count in found if name}
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count in a guest."""
     command = [*([str(WHOLE)] if args.whole else []), *args.command]
