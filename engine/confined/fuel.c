@@ -188,7 +188,9 @@ int image_charge(struct checked *checked)
 			fuel.end = image_func_end(checked, i);
 			look_ahead(&fuel);
 			charge_loops(&fuel);
-			checked->charges[im->ninsns + i] = fuel.ahead[fuel.start];
+			/* Never 0, which would leave the function's beginning unpaid. */
+			checked->charges[im->ninsns + i] =
+				fuel.ahead[fuel.start] ?: MACHINE_COST;
 		}
 	return fuel.ahead && checked->charges ? 0 : -ENOMEM;
 }

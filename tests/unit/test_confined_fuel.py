@@ -206,6 +206,16 @@ def test_an_iteration_pays_once() -> None:
     assert [n for n, paid in enumerate(charges_of(code)) if paid] == [0]
 
 
+@pytest.mark.parametrize("after", [0, 200])
+def test_a_function_that_begins_with_a_loop(after: int) -> None:
+    """Where the loop pays for itself, the code at the function's beginning is paid for as well."""
+    loop = b"".join(i.jump_ifi("ne", 1, n, -1 - n) for n in range(3)) + i.movi(6, 0) + i.call(-5)
+    check(i.Image([loop + (i.jump(-6) if not after else i.load(1, 1) * after + i.EXIT)]))
+    loop = i.movi(6, 0) + b"".join(i.jump_ifi("ne", 1, n, -2 - n) for n in range(3))
+    deep = i.load(1, 1) * after + i.call(-after - 5)
+    check(i.Image([(loop + deep + i.EXIT, 64)]))
+
+
 def test_reader_sees() -> None:
     """The test finds missing charges, and charges that are too small."""
     loop = i.load(1, 1) + i.jump_ifi("ne", 1, 7, -2) + i.EXIT
