@@ -370,33 +370,40 @@ static long compiled_uppered(lua_State *L, StkId ra)
 	       put_cased(L, ra, svalue(ra + 1), tsvalue(ra + 1)->len, 'a') : 0;
 }
 
-/* util.str_in() from outside of the arena. */
-static __attribute__((noinline)) long copy_in(lua_State *L, StkId ra, unsigned long address,
-					      unsigned long n)
+/* Copies text from outside of the arena to the buffer; false if it is long, or not in memory. */
+static __attribute__((noinline)) bool copy_in(unsigned long address, unsigned long n)
 {
 	struct image_batch_copy copy = { (unsigned long)room, address, .n = n };
 
-	if (n > ROOM || runtime_batch(IMAGE_BATCH_COPY_IN, &copy))
-		return 0;
-	put_text(L, ra, room, n);
-	check_collector(L);
-	return 1;
+	return n <= ROOM && !runtime_batch(IMAGE_BATCH_COPY_IN, &copy);
 }
 
 /* util.str_in(); returns 0 if the bytes are not in memory, or too many outside of the arena. */
 static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
-	if (!runtime_in_arena(address, n))
-		return copy_in(L, ra, address, n);
-	put_text(L, ra, (const char *)address, n);
+	const char *text = (const char *)address;
+
+	if (!runtime_in_arena(address, n)) {
+		if (!copy_in(address, n))
+			return 0;
+		text = room;
+	}
+	put_text(L, ra, text, n);
 	check_collector(L);
 	return 1;
 }
 
-/* string.lower() of what util.str_in() returns, up to ROOM bytes in the arena; otherwise 0. */
+/* string.lower() of what util.str_in() returns, up to ROOM bytes in memory; otherwise 0. */
 static long compiled_lowered_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
-	return runtime_in_arena(address, n) ? put_cased(L, ra, (const char *)address, n, 'A') : 0;
+	const char *text = (const char *)address;
+
+	if (!runtime_in_arena(address, n)) {
+		if (!copy_in(address, n))
+			return 0;
+		text = room;
+	}
+	return put_cased(L, ra, text, n, 'A');
 }
 
 /* util.str_out() of a string to the arena; otherwise returns 0. */

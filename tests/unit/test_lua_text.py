@@ -315,6 +315,26 @@ def test_text_of_memory_in_lower_case() -> None:
     assert both(STRESS + text, arguments=command).returncode == 0
 
 
+def test_lower_case_from_outside_makes_one_string() -> None:
+    """Text of the application's memory is converted at once, as text of the script's is."""
+    text = """
+    local str_in, lower, inner = util.str_in, string.lower, util.buffer(64)
+    local function take(at) return #lower(str_in(at, 20)) end
+    local function grown(at)
+      util.str_out("Text in Memory 12345", at)
+      take(at)
+      local before = collectgarbage("count")
+      for _ = 1, 50 do take(at) end
+      return collectgarbage("count") - before
+    end
+    function run(outer)
+      collectgarbage("stop")
+      print(grown(inner), grown(outer))
+    end
+    """
+    assert run(text, arguments=["buf:64"]).stdout == "0\t0\n"
+
+
 def test_loops_over_matches() -> None:
     text = """
     local function all(s) local t = {} for a in s:gmatch("%a+") do t[#t + 1] = a end return t end
