@@ -29,7 +29,7 @@ fuzz-jit: $(BUILD)/asan/replay
 fuzz-engines: all lua-runtime
 	$(BUILD)/venv/bin/python3 tests/fuzz/engine_fuzz.py --keep $(BUILD)/fuzz $(FUZZ_ARGS)
 
-# The same until so many programs are compared, or one differs; goes on where it was stopped.
+# The same until so many programs are compared, or ten differ; goes on where it was stopped.
 FUZZ_PROGRAMS ?= 1000000
 
 .PHONY: fuzz-engines-long
