@@ -168,16 +168,20 @@ def test_special() -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "results"), [("luajit", "1 8 5 nil"), ("confined", "3 4 nil 1")]
+    ("engine", "results"), [("luajit", "1 8 5 nil w v"), ("confined", "3 4 nil 1 v v")]
 )
 def test_differs(engine: str, results: str) -> None:
-    """Lengths of tables with holes, `x ~= 2` as a statement, calls of metamethods that are none."""
+    """Lengths of tables with holes, `x ~= 2` as a statement, calls of metamethods that are none,
+    and what a constructor gives twice."""
     code = """
         local t = { n = 1 }
         for i = 0, 3 do t[2 ^ i] = true end
         local assign = loadstring("local x = 7 x ~= 2 return x")
         local _, text = pcall(loadstring("return setmetatable({}, { __add = 1 }) + 1", "=c"))
-        print(#{ 1, nil, 3 }, #t, assign and assign(), (text:find("^c:1: ")))"""
+        local v, n = "v", 1
+        local place = text:find("^c:1: ")
+        print(#{ 1, nil, 3 }, #t, assign and assign(), place, ({ v, [n] = "w" })[1],
+              ({ v, [1] = "w" })[1])"""
     command = [COMMAND, "run", "--backend", "user", "--engine", engine, *CORPUS_LIMITS, "-e", code]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, results.replace(" ", "\t") + "\n"), done.stderr
