@@ -226,7 +226,9 @@ def test_duplicate() -> None:
     load, did = run(["--duplicate", "70"], ["--requests", "10000"])
     assert load.status == OK, load.errors
     assert did["duplicated"] > 100
-    assert load.faults() == {"duplicate": did["duplicated"]}
+    # On a busy machine the duplicate of a last reply is sent when nobody waits any more.
+    assert load.faults().keys() == {"duplicate"}
+    assert did["duplicated"] - 1 <= load.faults()["duplicate"] <= did["duplicated"]
 
 
 def test_late() -> None:
