@@ -358,36 +358,42 @@ static long put_cased(lua_State *L, StkId ra, const char *s, unsigned long n, un
 	return 1;
 }
 
-static long compiled_lowered(lua_State *L, StkId ra)
+static inline long convert_string(lua_State *L, StkId ra, unsigned char first)
 {
 	return ttisstring(ra + 1) ?
-	       put_cased(L, ra, svalue(ra + 1), tsvalue(ra + 1)->len, 'A') : 0;
+	       put_cased(L, ra, svalue(ra + 1), tsvalue(ra + 1)->len, first) : 0;
+}
+
+static long compiled_lowered(lua_State *L, StkId ra)
+{
+	return convert_string(L, ra, 'A');
 }
 
 static long compiled_uppered(lua_State *L, StkId ra)
 {
-	return ttisstring(ra + 1) ?
-	       put_cased(L, ra, svalue(ra + 1), tsvalue(ra + 1)->len, 'a') : 0;
+	return convert_string(L, ra, 'a');
 }
 
-/* Copies text from outside of the arena to the buffer; false if it is long, or not in memory. */
-static __attribute__((noinline)) bool copy_in(unsigned long address, unsigned long n)
+/* Copies text from outside of the arena to the buffer; NULL if it is long, or not in memory. */
+static __attribute__((noinline)) const char *copy_in(unsigned long address, unsigned long n)
 {
 	struct image_batch_copy copy = { (unsigned long)room, address, .n = n };
 
-	return n <= ROOM && !runtime_batch(IMAGE_BATCH_COPY_IN, &copy);
+	return n <= ROOM && !runtime_batch(IMAGE_BATCH_COPY_IN, &copy) ? room : NULL;
+}
+
+static inline const char *text_at(unsigned long address, unsigned long n)
+{
+	return runtime_in_arena(address, n) ? (const char *)address : copy_in(address, n);
 }
 
 /* util.str_in(); returns 0 if the bytes are not in memory, or too many outside of the arena. */
 static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
-	const char *text = (const char *)address;
+	const char *text = text_at(address, n);
 
-	if (!runtime_in_arena(address, n)) {
-		if (!copy_in(address, n))
-			return 0;
-		text = room;
-	}
+	if (!text)
+		return 0;
 	put_text(L, ra, text, n);
 	check_collector(L);
 	return 1;
@@ -396,14 +402,9 @@ static long compiled_str_in(lua_State *L, StkId ra, unsigned long address, unsig
 /* string.lower() of what util.str_in() returns, up to ROOM bytes in memory; otherwise 0. */
 static long compiled_lowered_in(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
-	const char *text = (const char *)address;
+	const char *text = text_at(address, n);
 
-	if (!runtime_in_arena(address, n)) {
-		if (!copy_in(address, n))
-			return 0;
-		text = room;
-	}
-	return put_cased(L, ra, text, n, 'A');
+	return text ? put_cased(L, ra, text, n, 'A') : 0;
 }
 
 /* util.str_out() of a string to the arena; otherwise returns 0. */
