@@ -88,6 +88,18 @@ crate() {
 	mv "$tmp"/home/registry/src/*/"$1-$2" "$tmp/$1"
 }
 
+# emulator: this machine's QEMU, which has to be Debian 12's, in $qemu.
+emulator() {
+	if ! qemu=$(command -v qemu-system-x86_64); then
+		echo "no qemu-system-x86_64: apt-get install qemu-system-x86" >&2
+		exit 2
+	fi
+	if [[ $("$qemu" --version) != *" version 7.2."* ]]; then
+		echo "$qemu is not version 7.2" >&2
+		exit 2
+	fi
+}
+
 # expect WHAT WANT GOT: fails if a behaviour is no longer as it was seen.
 expect() {
 	if [ "$2" = "$3" ]; then

@@ -12,14 +12,7 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-if ! qemu=$(command -v qemu-system-x86_64); then
-	echo "no qemu-system-x86_64: apt-get install qemu-system-x86" >&2
-	exit 2
-fi
-if [[ $("$qemu" --version) != *" version 7.2."* ]]; then
-	echo "$qemu is not version 7.2" >&2
-	exit 2
-fi
+emulator
 # A boot sector.  It reads the counter of time stamps, which is the guest's clock, before and
 # after the instruction, sends the difference to the debug console, and ends QEMU.
 cat >"$tmp/boot.s" <<'S'

@@ -16,14 +16,7 @@
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
-if ! qemu=$(command -v qemu-system-x86_64); then
-	echo "no qemu-system-x86_64: apt-get install qemu-system-x86" >&2
-	exit 2
-fi
-if [[ $("$qemu" --version) != *" version 7.2."* ]]; then
-	echo "$qemu is not version 7.2" >&2
-	exit 2
-fi
+emulator
 # A boot sector.  It says to the debug console that it waits, halts until the serial port has a
 # byte, and sends the difference of the counter of time stamps, in 2^30 ns.
 cat >"$tmp/boot.s" <<'S'
