@@ -11,7 +11,6 @@ there is to gain.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
@@ -90,10 +89,7 @@ def show(result: dict[str, Any], _: int) -> None:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    options.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
-    args = options.parse_args()
+    args = results.parser(__doc__).parse_args()
     try:
         ways = {way: count(args.kernel, way)._asdict() for way in WAYS}
     except (results.MeasureError, icount.ProfileError) as error:

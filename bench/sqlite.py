@@ -8,12 +8,10 @@ entering it takes; the database's own instructions stay.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import results
@@ -63,10 +61,7 @@ def show(result: dict[str, Any], _: int) -> None:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("-k", dest="kernel", default="6.1", help="the guest's kernel")
-    options.add_argument("-o", dest="output", type=Path, required=True, help="JSON to write")
-    args = options.parse_args()
+    args = results.parser(__doc__).parse_args()
     try:
         ways = {way: count(args.kernel, way) for way in WAYS}
     except results.MeasureError as error:
