@@ -16,7 +16,7 @@ long attributes_statx(int dirfd, const char *path, unsigned int flags, unsigned 
 	unsigned int all = flags | AT_NO_AUTOMOUNT;
 	long ret = sys_call(statx, dirfd, path, all, mask & ATTRIBUTES_KNOWN, found);
 
-	/* gVisor's kernel mounts nothing, and refuses to be told so. */
+	/* gVisor's kernel does not know the flag. It mounts nothing in any case. */
 	if (ret == -EINVAL)
 		ret = sys_call(statx, dirfd, path, flags, mask & ATTRIBUTES_KNOWN, found);
 	return ret;

@@ -114,7 +114,10 @@ static int make_owner_page(char *error)
 	if (p < 0 && p > -(long)PAGE_SIZE)
 		return p;
 	err = sys_call(madvise, p, PAGE_SIZE, MADV_WIPEONFORK);
-	/* gVisor refuses: children of clone(2), without fork handlers, run their copies. */
+	/*
+	 * gVisor refuses it. There a child of a bare clone(2), for which no fork handler runs,
+	 * takes its copies of the scripts for its own.
+	 */
 	if (err == -EINVAL)
 		err = 0;
 	if (err)
