@@ -225,7 +225,8 @@ static struct {
 	struct mmsghdr hdr[TEXT_BATCH];
 	struct iovec iov[TEXT_BATCH];
 } out;
-static struct table answers;
+/* By question in lower case; and by query from its flags on, as spelt. */
+static struct table answers, spelt;
 
 /* The question in lower case, with its hash; its length, or 0 if malformed. */
 static uint32_t take_question(const char *text, uint32_t len, char *key, uint32_t *hash)
@@ -270,21 +271,43 @@ static void open_dns(struct text_server *server)
 	}
 }
 
+/* The answer to a query in its spelling; NULL if there is none. */
+static const struct entry *find_answer(const char *text, uint32_t len)
+{
+	char key[DNS_KEPT], *value;
+	uint32_t hash = HASH_BEGIN, n;
+	struct entry *entry;
+	const struct entry *kept;
+
+	if (len <= DNS_FLAGS || len - DNS_FLAGS >= sizeof(entry->name))
+		return NULL;
+	for (n = DNS_FLAGS; n < len; n++)
+		hash = hash_step(hash, text[n]);
+	entry = table_entry(&spelt, text + DNS_FLAGS, len - DNS_FLAGS, hash);
+	if (entry->value)
+		return entry;
+	n = take_question(text, len, key, &hash);
+	if (!n || text[DNS_FLAGS] < 0)
+		return NULL;
+	kept = table_entry(&answers, key, n, hash);
+	if (!kept->value)
+		return NULL;
+	value = memcpy(malloc(kept->value_len), kept->value, kept->value_len);
+	memcpy(value + DNS_HEADER, text + DNS_HEADER, n);
+	entry->value = value;
+	entry->value_len = kept->value_len;
+	return entry;
+}
+
 /* Turns query @i into its answer, as message @n. */
 static bool answer_query(unsigned int i, unsigned int n)
 {
-	char key[DNS_KEPT], *text = in.data[i];
-	uint32_t hash, len = take_question(text, in.hdr[i].msg_len, key, &hash);
-	const struct entry *entry;
+	char *text = in.data[i];
+	const struct entry *entry = find_answer(text, in.hdr[i].msg_len);
 
-	if (!len || text[DNS_FLAGS] < 0)
+	if (!entry)
 		return false;
-	entry = table_entry(&answers, key, len, hash);
-	if (!entry->value)
-		return false;
-	memcpy(text + DNS_FLAGS, entry->value + DNS_FLAGS, DNS_HEADER - DNS_FLAGS);
-	memcpy(text + DNS_HEADER + len, entry->value + DNS_HEADER + len,
-	       entry->value_len - DNS_HEADER - len);
+	memcpy(text + DNS_FLAGS, entry->value + DNS_FLAGS, entry->value_len - DNS_FLAGS);
 	out.iov[n] = (struct iovec){ text, entry->value_len };
 	out.hdr[n].msg_hdr.msg_name = &in.name[i];
 	out.hdr[n].msg_hdr.msg_namelen = in.hdr[i].msg_hdr.msg_namelen;

@@ -20,11 +20,12 @@ local peek, poke, sub, lower = util.peek, util.poke, string.sub, string.lower
 
 local BATCH, SIZE, ADDRESS = 16, 2048, 28
 local FLAGS, HEADER, LABEL_MOST = 2, 12, 63       -- places in a message; maximum bytes of a label
-local KEPT_MOST, WAITS_MOST = 1000, 1000
+local KEPT_MOST, SPELT_MOST, WAITS_MOST = 1000, 1000, 1000
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local waiting, time = util.buffer(2 * 8), util.buffer(16)   -- struct pollfd[2], struct timespec
-local MSG_LEN, MSG, IOV = mmsghdr.offsetof.msg_len, mmsghdr.size, iovec.size
+local MSG_LEN, MSG = mmsghdr.offsetof.msg_len, mmsghdr.size
+local IOV_LEN, IOV = iovec.offsetof.iov_len, iovec.size
 
 -- Structures for a batch of messages in a buffer, and the first message's iovec.
 local function messages(data, names)
@@ -48,6 +49,8 @@ local inbox, up_inbox = net.messages(in_, BATCH), net.messages(up_in, BATCH)
 -- Includes those of the previous second.
 local kept, kept_before = {}, {}
 local nkept, second, answered = 0, 0, 0
+-- By query, as spelt in this second: the answer; both without their IDs.
+local spelt, nspelt = {}, 0
 -- By the forwarded query's ID: the client's address and ID, and the question.
 local waits, nwaits, id = {}, 0, util.buffer(2)
 
@@ -57,7 +60,7 @@ local function begin_second()
   if now ~= second or nkept > KEPT_MOST then
     kept_before, kept, nkept = kept, {}, 0
     if now > second + 1 then kept_before = {} end
-    second = now
+    second, spelt, nspelt = now, {}, 0
   end
 end
 
@@ -90,30 +93,35 @@ local function send_answers(sock, first, last)
   answered = answered + last - first
 end
 
+-- The answer to query i of n bytes, from its flags on; nil if it is forwarded, or dropped.
+local function look_up(up, i, at, n, query)
+  local key, stop = question(at, n)
+  if not key or peek(at + FLAGS, "u1") >= 128 then return nil end
+  if stop < n then key = key .. str_in(at + stop, n - stop) end
+  local answer = kept[key] or kept_before[key]
+  if not answer or stop + #answer[2] > SIZE then return forward(up, i, str_in(at, n), key) end
+  if nspelt == SPELT_MOST then spelt, nspelt = {}, 0 end
+  nspelt = nspelt + 1
+  spelt[query] = answer[1] .. str_in(at + HEADER, stop - HEADER) .. answer[2]
+  return spelt[query]
+end
+
 -- Turns queries into their answers if they are cached, and forwards the others.
 local function serve(sock, up, got)
-  local at, len_at, first = data, in_ + MSG_LEN, 0
+  local at, len_at, answer_len_at, first = data, in_ + MSG_LEN, out_bufs + IOV_LEN, 0
   for i = 0, got - 1 do
-    local len, is_answer = peek(len_at), false
-    local key, stop = question(at, len)
-    if key and peek(at + FLAGS, "u1") < 128 then
-      if stop < len then key = key .. str_in(at + stop, len - stop) end
-      local answer = kept[key] or kept_before[key]
-      if answer and stop + #answer[2] <= SIZE then
-        str_out(answer[1], at + FLAGS)
-        local n = stop + str_out(answer[2], at + stop)
-        poke(out_bufs + i * IOV + 8, "u8", n)
-        is_answer = true
-      else
-        forward(up, i, str_in(at, len), key)
-      end
-    end
-    if not is_answer then
+    local n = peek(len_at)
+    local query = str_in(at + FLAGS, n > FLAGS and n - FLAGS or 0)
+    local answer = spelt[query] or look_up(up, i, at, n, query)
+    if answer then
+      poke(answer_len_at, "u8", FLAGS + str_out(answer, at + FLAGS))
+    else
       send_answers(sock, first, i)
       first = i + 1
     end
     at = at + SIZE
     len_at = len_at + MSG
+    answer_len_at = answer_len_at + IOV
   end
   send_answers(sock, first, got)
 end
