@@ -16,7 +16,9 @@ local find, peek, poke = util.find, util.peek, util.poke
 local str_in, str_out, match, lower = util.str_in, util.str_out, string.match, string.lower
 
 local EVENTS, EVENT, SIZE, HEAD_MOST = 64, 12, 16000, 8192
-local BLANK, TAB, ZERO, NINE = (" \t09"):byte(1, 4)
+local USUAL_MOST, USUAL_SIZE = 100, 1000
+local BLANK, TAB, ZERO, ONE, NINE = (" \t019"):byte(1, 5)
+local GET_SIZE, LINE_END = #"GET ", #" HTTP/1.1\r\n"
 
 -- What was left of a head, what is received after it, and a zero, with which no CRLF begins.
 local events, buf = util.buffer(EVENTS * EVENT), util.buffer(SIZE + 2)
@@ -44,6 +46,10 @@ local not_allowed = response("405 Method Not Allowed", "GET only\n")
 
 -- Partly received heads, by descriptor, and their number.
 local parts, nparts = {}, 0
+
+-- Clients send the same headers again and again: those of requests that were alone, without a body,
+-- and after which the connection persists; and their number.
+local usual, nusual = {}, 0
 
 -- Headers that matter, by name, and false for others that are usual.
 local kinds = {}
@@ -78,6 +84,7 @@ end
 -- length, and where it begins; nil if they are malformed or not whole.
 local function headers(at, stop)
   local host, keep, length = false, true, 0
+  poke(stop, "u1", 0)
   while peek(at, "u2") ~= CRLF do
     local colon = find(at, stop - at, ":")
     if not colon then return nil end
@@ -108,43 +115,61 @@ local function headers(at, stop)
   return host, keep, length, at + 2
 end
 
--- Answers the requests from the address at to stop; returns the address of an incomplete one, or
--- nil to close the connection, and the number of replies.
-local function answer(fd, at, stop)
-  local replies = 0
-  while at < stop do
-    local path, get, minor, first = request_line(at, stop)
-    local host, keep, length, body
-    if path then host, keep, length, body = headers(first, stop) end
-    local reply = bad_request
-    if host or (body and minor == ZERO) then
-      reply = get and (pages[path] or not_found) or not_allowed
-      keep = keep and minor ~= ZERO
-    elseif body or str_in(at, stop - at):find("\r\n\r\n", 1, true) then
-      keep = false
-    else
-      break                      -- more of the head is to come
-    end
-    local sent = sendto(fd, reply, #reply, MSG_DONTWAIT + MSG_NOSIGNAL)
-    replies = replies + 1
-    if sent ~= #reply or not keep or length > stop - body then return nil, replies end
-    at = body + length
+-- The reply to the request from at to stop, and where the next one begins: nil to close the
+-- connection. No reply if more of the head is to come.
+local function parse(at, stop)
+  local path, get, minor, first = request_line(at, stop)
+  local host, keep, length, body
+  if path then host, keep, length, body = headers(first, stop) end
+  if not host and not (body and minor == ZERO) then
+    if not body and not str_in(at, stop - at):find("\r\n\r\n", 1, true) then return nil, at end
+    return bad_request
   end
-  return stop - at < HEAD_MOST and at or nil, replies
+  local next = keep and minor ~= ZERO and length <= stop - body and body + length or nil
+  if next and body == stop and stop - first <= USUAL_SIZE then
+    if nusual == USUAL_MOST then usual, nusual = {}, 0 end
+    usual[str_in(first, stop - first)], nusual = true, nusual + 1
+  end
+  return get and (pages[path] or not_found) or not_allowed, next
+end
+
+-- As parse(). Looks for a GET request with usual headers first.
+local function respond(at, stop)
+  local path = at + GET_SIZE
+  local space = path < stop and peek(at, "u4") == GET and find(path, stop - path, " ")
+  if space then
+    local version = path + space
+    local first = version + LINE_END
+    local size = stop - first
+    if size > 0 and size <= USUAL_SIZE and
+       peek(version, "u4") == HTTP and peek(version + 4, "u4") == SLASH_1 and
+       peek(version + 8, "u1") == ONE and peek(version + 9, "u2") == CRLF and
+       usual[str_in(first, size)] then
+      local len = find(path, space, "?") or space
+      if len > 0 then return pages[str_in(path, len)] or not_found, stop end
+    end
+  end
+  return parse(at, stop)
 end
 
 local function serve(fd)
   local part = nparts > 0 and parts[fd] or nil
-  local from = part and buf + str_out(part, buf) or buf
-  local n = recvfrom(fd, from, buf + SIZE - from, MSG_DONTWAIT)
+  local at, from = buf, part and buf + str_out(part, buf) or buf
+  local n, replies = recvfrom(fd, from, buf + SIZE - from, MSG_DONTWAIT), 0
   if n == EAGAIN then return 0 end
-  local stop, rest, replies = from + n, nil, 0
-  if n > 0 then
-    poke(stop, "u1", 0)
-    rest, replies = answer(fd, buf, stop)
+  local stop = from + n
+  if n <= 0 then at = nil end
+  while at and at < stop do
+    local reply, next = respond(at, stop)
+    if not reply then break end
+    replies = replies + 1
+    at = sendto(fd, reply, #reply, MSG_DONTWAIT + MSG_NOSIGNAL) == #reply and next or nil
   end
-  if not rest then close(fd) end
-  rest = rest and rest < stop and str_in(rest, stop - rest) or nil
+  if not at or stop - at >= HEAD_MOST then
+    close(fd)
+    at = stop
+  end
+  local rest = at < stop and str_in(at, stop - at) or nil
   if rest or part then
     parts[fd] = rest
     nparts = nparts + (rest and 1 or 0) - (part and 1 or 0)

@@ -217,6 +217,40 @@ def test_http_head(request_: bytes, status: int, body: bytes, stays: bool, cut: 
                 os.fstat(connection)
 
 
+def test_http_usual_headers() -> None:
+    """Headers that came before, after other request lines."""
+    rest = b"\r\n" + HEAD + b"\r\n"
+    request = b"GET / HTTP/1.1" + rest
+    client, connection = socket.socketpair()
+    with client, server("http_head") as script, select.epoll() as epoll:
+        client.settimeout(10)
+        epoll.register(connection.detach(), select.EPOLLIN)
+        for text, statuses in [
+            (request, [200]),
+            (b"GET /health?x HTTP/1.1" + rest, [200]),
+            (b"GET /none HTTP/1.1" + rest, [404]),
+            (b"HEAD / HTTP/1.1" + rest, [405]),
+            (request + request, [200, 200]),
+            (request + request, [200, 200]),
+            (request + request[:-1], [200]),
+            (b"\n" + request, [200, 200]),
+            (request[:14] + rest[:-2] + b"Content-Length: 3\r\n\r\nabc" + request, [200, 200]),
+            (b"GET ?x HTTP/1.1" + rest, [400]),
+        ]:
+            client.sendall(text)
+            assert script(epoll.fileno(), 16, 1000) == len(statuses)
+            lines = client.recv(4096).split(b"HTTP/1.1 ")[1:]
+            assert [int(line.split()[0]) for line in lines] == statuses
+        assert client.recv(1) == b""
+        client, connection = socket.socketpair()
+        client.settimeout(10)
+        epoll.register(connection.detach(), select.EPOLLIN)
+        client.sendall(b"GET / HTTP/1.0" + rest)
+        assert script(epoll.fileno(), 16, 1000) == 1
+        assert client.recv(4096).endswith(b"syscript\n") and client.recv(1) == b""
+        client.close()
+
+
 @pytest.mark.parametrize("cut", range(1, 100, 3))
 def test_http_heads_in_a_row(cut: int) -> None:
     text = b"GET / HTTP/1.1\r\n" + HEAD + b"contenT-length:\t0\r\n\r\n"
