@@ -15,7 +15,7 @@ import pytest
 from confined import insn as i
 from confined.random_image import random_image
 from confined.subject import REMOTE, SO, Machine, run_all, with_facts
-from conftest import TESTS
+from conftest import ROOT, TESTS
 from unit.test_confined_code import STUBS, any_image
 
 assert REMOTE, "to be run by make test-arm64"
@@ -557,6 +557,28 @@ def test_code_ends_with_a_barrier(body: bytes) -> None:
             last -= 2  # words that it is moved by
         moved = code[:-12] + 2 * MOVE + last.to_bytes(4, "little")
         assert "control flow runs past the end" in machine.verify(moved)
+
+
+# What never continues with what follows it in memory.
+JUMPS = re.compile(r"(?:ret|br|b)\b(?!\.)")
+
+
+def test_stubs_do_not_run_on() -> None:
+    """Each jump and return of stubs.S, whatever it is assembled for, stands before a barrier."""
+    source = (ROOT / "engine/confined/arch/arm64/stubs.S").read_text().splitlines()
+    words = [line.partition(":\t")[2] or line.strip() for line in source]
+    assert words.count("STOP") > 2
+    for word, after in zip(words, words[1:], strict=False):
+        assert not JUMPS.match(word) or after == "STOP", word
+    command = [f"{TOOLS}objdump", "-d", "--no-show-raw-insn", str(REMOTE).split()[-1]]
+    dump = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    stubs = dump[dump.index("<confined_enter>:") :].partition("<confined_thunk>:")
+    lines = stubs[0] + stubs[2].partition("\n\n")[0]
+    insns = re.findall(r"^ *[0-9a-f]+:\t(\S+)", lines, re.MULTILINE)
+    jumps = [n for n, name in enumerate(insns) if JUMPS.fullmatch(name)]
+    assert len(jumps) > 15
+    for n in jumps:
+        assert insns[n + 1 : n + 3] == ["dsb", "isb"], n
 
 
 def test_accepts_calls_without_barriers(tmp_path: Path) -> None:

@@ -31,6 +31,25 @@
 	.size \name, . - \name
 .endm
 
+/*
+ * Unconditional jumps. A processor may run on behind one (straight-line speculation), there into a
+ * stub with registers of another: so a barrier follows, which is never executed.
+ */
+.macro STOP
+	dsb nsh
+	isb
+.endm
+
+.macro RETURN
+	ret
+	STOP
+.endm
+
+.macro JUMP to
+	b \to
+	STOP
+.endm
+
 /* Gives generated code a part of the thread's stack. */
 .macro STACK_HERE
 	mov x28, sp
@@ -69,7 +88,7 @@ START confined_enter
 	ldr x9, [x25, #MACHINE_AT_NATIVE_SIZE]
 	sub x9, x28, x9
 	str x9, [x25, #MACHINE_AT_NATIVE]
-	b 2f
+	JUMP 2f
 1:	STACK_HERE
 2:	ldr x26, [x25, #MACHINE_AT_FUEL]
 	ldp x0, x1, [x25, #MACHINE_AT_ARGS]
@@ -84,7 +103,7 @@ START confined_enter
 	mov sp, x9
 	RESTORE_ALL
 	mov x0, xzr
-	ret
+	RETURN
 STUB_END confined_enter
 
 #ifdef __KERNEL__
@@ -113,7 +132,7 @@ START syscript_ctx_run
 	mov sp, x9
 	str xzr, [x25, #(PERCPU_CTX_AT_EVENT - PERCPU_CTX_AT_MACHINE)]
 	RESTORE_ALL
-	ret
+	RETURN
 STUB_END syscript_ctx_run
 #endif
 
@@ -125,9 +144,9 @@ STUB confined_leave
 	ldrb w9, [x25, #MACHINE_AT_ATOMIC]
 	cbz w9, .Lhome
 	mov x0, #1 << 63
-	b .Lctx_home
+	JUMP .Lctx_home
 #else
-	b .Lhome
+	JUMP .Lhome
 #endif
 STUB_END confined_leave
 
@@ -136,7 +155,7 @@ START confined_stop
 	mov x25, x0
 	mov w9, #MACHINE_STOP
 	str w9, [x25, #MACHINE_AT_END]
-	b .Lleave
+	JUMP .Lleave
 STUB_END confined_stop
 
 /*
@@ -149,7 +168,7 @@ STUB confined_fault_function
 	str w9, [x25, #MACHINE_AT_END]
 	str w17, [x25, #MACHINE_AT_PC]
 	str x26, [x25, #MACHINE_AT_FUEL]
-	b .Lleave
+	JUMP .Lleave
 STUB_END confined_fault_function
 
 /*
@@ -159,19 +178,20 @@ STUB_END confined_fault_function
 STUB confined_beyond
 	ldr x9, [x25, #MACHINE_AT_BEYOND]
 	br x9
+	STOP
 STUB_END confined_beyond
 
 /* x16: the address */
 STUB confined_fault_access
 	str x16, [x25, #MACHINE_AT_VALUE]
 	mov w9, #MACHINE_ACCESS
-	b .Lfault
+	JUMP .Lfault
 STUB_END confined_fault_access
 
 STUB confined_abort
 	str x0, [x25, #MACHINE_AT_VALUE]
 	mov w9, #MACHINE_ABORT
-	b .Lfault
+	JUMP .Lfault
 STUB_END confined_abort
 
 /* r1: the thrown value.  Pops what IMAGE_CALL_TRY has pushed. */
@@ -190,10 +210,10 @@ STUB confined_throw
 	ldr x23, [x28], #8
 	add x27, x24, w23, uxtw
 	ldr x30, [x28], #8
-	ret
+	RETURN
 1:	str x0, [x25, #MACHINE_AT_VALUE]
 	mov w9, #MACHINE_THROW
-	b .Lfault
+	JUMP .Lfault
 STUB_END confined_throw
 
 /*
@@ -250,15 +270,15 @@ STUB confined_poll
 	cmp x16, x9
 	b.ne 1f
 	mov x26, #MACHINE_FUEL
-	ret
+	RETURN
 1:	TO_C_KEEPING machine_poll
 	b.ne 2f
-	ret
+	RETURN
 2:	cmp w16, #MACHINE_CATCH
 	b.ne .Lleave
 	str wzr, [x25, #MACHINE_AT_END]
 	mov x0, #-1		/* IMAGE_STOPPED */
-	b .Lthrow
+	JUMP .Lthrow
 STUB_END confined_poll
 
 /*
@@ -271,22 +291,22 @@ STUB confined_fault_stack
 	cmp x28, x16
 	b.hs 1f
 	mov w9, #MACHINE_STACK
-	b .Lfault
+	JUMP .Lfault
 1:	TO_C_KEEPING machine_stack, w23
 	FOLLOW_ARENA
 	b.ne .Lleave
-	ret
+	RETURN
 STUB_END confined_fault_stack
 
 /* For kernels that need it. */
 STUB confined_return
-	ret
+	RETURN
 STUB_END confined_return
 
 /* BARRIER, preserving all of the program's registers. */
 STUB confined_barrier
 	BARRIER
-	ret
+	RETURN
 STUB_END confined_barrier
 
 /*
@@ -311,5 +331,5 @@ STUB confined_thunk
 	mov x2, xzr
 	mov x3, xzr
 	ands x4, xzr, xzr
-	ret
+	RETURN
 STUB_END confined_thunk
