@@ -24,7 +24,7 @@ COSY_LIB_OBJ := $(addprefix $(BUILD)/,lib/compound.o lib/device.o core/user/lock
 cosy: $(BUILD)/cosy-cc
 
 $(BUILD)/cosy-cc: cosy/cosy-cc $(COSY)/cosy.so $(COSY)/cosy-runtime.bc \
-		$(COSY)/include/cosy.h $(COSY_TOOLS:cosy/%=$(COSY)/%) $(if $(filter x86,$(ARCH)),$(BUILD)/libcosy.a)
+		$(COSY)/include/cosy.h $(COSY_TOOLS:cosy/%=$(COSY)/%) $(BUILD)/libcosy.a
 	$(Q)cp $< $@
 
 unit-programs: cosy
@@ -60,9 +60,7 @@ $(COSY)/cosy.so: $(COSY_PLUGIN_OBJ)
 endif
 
 # Not optimised here: it is optimised together with the segments that use it.
-ifeq ($(ARCH),arm64)
-$(BUILD)/cosy/runtime/calls.bc: private COSY_RUNTIME_FLAGS := -include core/syscalls_nr.h
-endif
+$(BUILD)/cosy/runtime/calls.bc: core/syscalls.def core/syscalls_nr.h
 $(BUILD)/cosy/runtime/string.bc: private COSY_RUNTIME_FLAGS := -fno-builtin
 $(BUILD)/cosy/runtime/%.bc: cosy/runtime/%.c cosy/runtime/runtime.h $(BUILD)/deps/clang
 	$(call say,CC)

@@ -247,7 +247,7 @@ test-newcomer: dist
 # then the module, in guests of two CPUs.
 .PHONY: test-arm64
 test-arm64: cli lua-runtime | $(BUILD)/deps/arm64-tests.ready
-	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE)
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(ARM64_REMOTE) build/arm64/cosy-cc
 	$(EMULATED) tests/arm64 \
 		$(addprefix tests/unit/test_confined_,run.py fuel.py extends.py) \
 		--ignore tests/arm64/guest $(PYTEST_ARGS)
@@ -268,9 +268,9 @@ ARM64_PYTEST = vm/guest -k $(ARM64_KREL) -m -- \
 	python3 -m pytest -q -p no:cacheprovider
 .PHONY: test-arm64-guest
 test-arm64-guest: guest-programs | $(BUILD)/deps/arm64-tests.ready
-	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli
+	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli $(COSY_TESTS:build/%=build/arm64/%)
 	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_KREL) module
-	$(ARM64_PYTEST) tests/arm64/guest tests/vm/test_lua_runtime.py
+	$(ARM64_PYTEST) tests/arm64/guest $(addprefix tests/vm/test_,cosy.py lua_runtime.py)
 	$(ARM64_PYTEST) tests/vm/test_attacks.py -k confined
 
 # Seconds during which filters, threads and descriptors change under running scripts.

@@ -25,6 +25,8 @@ constexpr const char *END = "__cosy_end";
 constexpr const char *SHARED = "cosy_shared";
 /* A function of the runtime's: system call (number, six arguments). */
 constexpr const char *SYSCALL = "__cosy_syscall";
+/* A table of the runtime's: number, arguments and text for wrong_number() of each call. */
+constexpr const char *CALLS = "__cosy_calls";
 /* Where a compound begins. */
 constexpr const char *MAIN = "__cosy_main";
 /* The attribute of functions that no source has: they hand arguments on to segments. */
@@ -104,6 +106,12 @@ bool ends_program(const llvm::CallBase &call);
 /* What to say of such a call in a segment, and of a call of system call @nr, or "". */
 std::string wrong_end(const llvm::CallBase &call);
 std::string wrong_number(uint64_t nr);
+
+/* How many arguments system call @nr takes. */
+unsigned system_call_args(uint64_t nr);
+
+/* Reads the table of the runtime, which is compiled for the program's machine. */
+bool learn_system_calls(const llvm::Module &runtime);
 
 /*
  * Refuses what is in @compound, which has all that it calls, and cannot be there.

@@ -10,7 +10,6 @@
 #include "cosy.hpp"
 
 #include "../../include/uapi/syscript_image.h"
-#include "../../core/syscalls_nr.h"
 #include "../file.h"
 
 
@@ -191,16 +190,6 @@ static void fix_variadic(CallInst *call)
 
 /* -- Functions of cosy.h --------------------------------------------------------------- */
 
-/* How many arguments system call @nr takes. */
-static unsigned syscall_args(uint64_t nr)
-{
-	switch (nr) {
-#define SYSCALL(name, kinds, flags) case __NR_##name: return sizeof(kinds) - 1;
-#include "../../core/syscalls.def"
-	}
-	return 6;
-}
-
 /* A call of @what with what is in r1 to r5 and in r0: for a sixth argument. */
 static InlineAsm *call_with_six(uint64_t what, FunctionType *type)
 {
@@ -224,7 +213,7 @@ static void lower_syscall(CallInst *call)
 	if (!wrong.empty())
 		error(*call->getFunction(), call->getDebugLoc(), wrong);
 	uint64_t what = IMAGE_SYSCALL + number->getZExtValue();
-	args.truncate(syscall_args(number->getZExtValue()));
+	args.truncate(system_call_args(number->getZExtValue()));
 	FunctionType *type = FunctionType::get(i64, SmallVector<Type *, 6>(args.size(), i64), false);
 	Value *callee = args.size() > 5 ? (Value *)call_with_six(what, type) :
 			ConstantExpr::getIntToPtr(b.getInt64(what), b.getPtrTy());

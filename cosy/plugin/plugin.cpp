@@ -204,11 +204,18 @@ static bool link_runtime(Module &compound, std::string &why)
 		why = path + ": " + toString(runtime.takeError());
 		return false;
 	}
+	Triple built((*runtime)->getTargetTriple()), wanted(compound.getTargetTriple());
+	if (built.getArch() != wanted.getArch()) {
+		why = path + " is for " + built.getArchName().str() + ", not for " +
+		      wanted.getArchName().str() + ": use that machine's cosy-cc";
+		return false;
+	}
 	(*runtime)->setDataLayout(compound.getDataLayout());
 	(*runtime)->setTargetTriple(compound.getTargetTriple());
 	for (Function &f : **runtime)
 		forget_target(f);
-	if (Linker::linkModules(compound, std::move(*runtime), Linker::LinkOnlyNeeded)) {
+	if (!learn_system_calls(**runtime) ||
+	    Linker::linkModules(compound, std::move(*runtime), Linker::LinkOnlyNeeded)) {
 		why = path + " does not fit";
 		return false;
 	}

@@ -5,9 +5,7 @@
  */
 #include "cosy.hpp"
 
-#include "../../core/syscalls_nr.h"
-
-
+#include <map>
 #include <set>
 
 using namespace llvm;
@@ -42,15 +40,48 @@ static bool uses_wide(const Instruction &i)
 	       any_of(i.operands(), [&](const Use &u) { return wide(u->getType()); });
 }
 
+/* -- System calls of the machine that the program is compiled for --------------- */
+
+struct SystemCall {
+	unsigned args;
+	std::string wrong;
+};
+
+static std::map<uint64_t, SystemCall> system_calls;
+
+bool learn_system_calls(const Module &runtime)
+{
+	const GlobalVariable *var = runtime.getNamedGlobal(CALLS);
+	const auto *calls = var ? dyn_cast<ConstantArray>(var->getInitializer()) : nullptr;
+
+	if (!calls)
+		return false;
+	system_calls.clear();
+	for (const Use &call : calls->operands()) {
+		auto number = [&](unsigned i) {
+			return cast<ConstantInt>(cast<Constant>(call)->getAggregateElement(i))->getZExtValue();
+		};
+		StringRef wrong;
+
+		getConstantStringInfo(cast<Constant>(call)->getAggregateElement(2), wrong);
+		system_calls.insert({number(0), {(unsigned)number(1), wrong.str()}});
+	}
+	return true;
+}
+
 std::string wrong_number(uint64_t nr)
 {
-	switch (nr) {
-#define SYSCALL(name, kinds, flags) case __NR_##name: return "";
-#define SYSCALL_EXCLUDED(name, reason) \
-	case __NR_##name: return #name "(2) in a segment: " reason;
-#include "../../core/syscalls.def"
-	}
-	return "system call " + std::to_string(nr) + ", which does not exist in a segment";
+	auto call = system_calls.find(nr);
+
+	return call != system_calls.end() ? call->second.wrong :
+	       "system call " + std::to_string(nr) + ", which does not exist in a segment";
+}
+
+unsigned system_call_args(uint64_t nr)
+{
+	auto call = system_calls.find(nr);
+
+	return call != system_calls.end() ? call->second.args : 6;
 }
 
 /* syscall() of the runtime's, with a number that stands there. */

@@ -5,9 +5,18 @@
  * variadic functions have all their arguments here, and the plugin passes 0 for missing ones.
  */
 #define __COSY_RUNTIME__
-#include <asm/unistd.h>
-
+#include "../../core/syscalls_nr.h"
 #include "runtime.h"
+
+/* What the plugin knows of the machine's system calls; not part of compounds. */
+const struct {
+	unsigned int nr, args;
+	const char *wrong;
+} __cosy_calls[] = {
+#define SYSCALL(name, kinds, flags)	{ __NR_##name, sizeof(kinds) - 1, "" },
+#define SYSCALL_EXCLUDED(name, reason)	{ __NR_##name, 0, #name "(2) in a segment: " reason },
+#include "../../core/syscalls.def"
+};
 
 int *__errno_location(void)
 {
@@ -46,6 +55,12 @@ typedef void *P;
 	type name(A a, B b, C c, D d, E e) { return (type)CALL(nr, a, b, c, d, e, 0); }
 #define CALL6(type, name, nr, A, B, C, D, E, F) \
 	type name(A a, B b, C c, D d, E e, F f) { return (type)CALL(nr, a, b, c, d, e, f); }
+
+#ifdef __x86_64__
+CALL3(I, getdents, __NR_getdents, I, P, L)
+CALL5(I, select, __NR_select, I, P, P, P, P)
+CALL1(L, time, __NR_time, P)
+#endif
 
 /* Files */
 CALL3(L, read, __NR_read, I, P, L)
@@ -105,7 +120,6 @@ CALL4(I, fstatat, __NR_newfstatat, I, P, P, I)
 CALL4(I, fstatat64, __NR_newfstatat, I, P, P, I)
 CALL5(I, statx, __NR_statx, I, P, I, U, P)
 CALL2(I, access, __NR_access, P, I)
-CALL3(I, getdents, __NR_getdents, I, P, L)
 CALL3(L, getdents64, __NR_getdents64, I, P, L)
 CALL3(L, readlink, __NR_readlink, P, P, L)
 CALL4(L, readlinkat, __NR_readlinkat, I, P, P, L)
@@ -168,7 +182,6 @@ L recv(I fd, P buf, L n, I flags)
 
 /* Waiting */
 CALL3(I, poll, __NR_poll, P, L, I)
-CALL5(I, select, __NR_select, I, P, P, P, P)
 CALL1(I, epoll_create, __NR_epoll_create, I)
 CALL1(I, epoll_create1, __NR_epoll_create1, I)
 CALL4(I, epoll_ctl, __NR_epoll_ctl, I, I, I, P)
@@ -208,7 +221,6 @@ CALL2(I, memfd_create, __NR_memfd_create, P, U)
 CALL2(I, clock_gettime, __NR_clock_gettime, I, P)
 CALL2(I, clock_getres, __NR_clock_getres, I, P)
 CALL2(I, gettimeofday, __NR_gettimeofday, P, P)
-CALL1(L, time, __NR_time, P)
 CALL2(I, nanosleep, __NR_nanosleep, P, P)
 CALL0(I, sched_yield, __NR_sched_yield)
 CALL0(I, getpid, __NR_getpid)

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The library and the command for arm64, emulated by qemu-user: make test-arm64."""
+"""The library, the command and compounds for arm64, emulated by qemu-user: make test-arm64."""
 
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, ROOT, TESTS
 from runner import CONFINED_CORPUS, CORPUS_LIMITS, WALL_PATIENCE, confined_lua, here, outcome
 from unit.test_types import HEADERS, check_layout
 
 ARM64 = BUILD / "arm64"
 COMMAND = ["qemu-aarch64", ARM64 / "syscript"]
 CC = "aarch64-linux-gnu-gcc"
+COSY_CC = [ARM64 / "cosy-cc", "--target=aarch64-linux-gnu"]
+COMPOUNDS = sorted((TESTS / "cosy" / "programs").glob("*.c"))
 
 # qemu-user replaces /proc/self/stat by a regular file.
 NOT_EMULATED = {"read_file"}
@@ -172,3 +175,80 @@ def test_limits(code: str, text: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=image(ARM64))
     assert done.returncode != 0
     assert text in done.stderr
+
+
+SEGMENT = """
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cosy.h>
+long calls(void)
+{
+	long fd, ret;
+
+	COSY_START;
+	fd = open("/", O_DIRECTORY);
+	ret = close(fd) + syscall(SYS_getuid);
+	COSY_END;
+	return ret;
+}
+"""
+# System calls: those that arm64 lacks have numbers of our own.
+OPEN, CLOSE, GETUID = 502, 57, 174
+IMAGE_HEADER = struct.Struct("<4sHHIIIHHIIII")
+IMAGE_SYSCALL = 0x1000
+
+
+def compiled(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+    source = tmp_path / "segment.c"
+    source.write_text(text)
+    command = [*COSY_CC, "-O2", "-c", "-o", source.with_suffix(".o"), source]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_compounds_have_the_numbers_of_the_target(tmp_path: Path) -> None:
+    assert compiled(tmp_path, SEGMENT).returncode == 0
+    data = (tmp_path / "segment.o").read_bytes()
+    at = data.index(b"Cosy")
+    header = IMAGE_HEADER.unpack_from(data, at)
+    _, _, _, ninsns, nfuncs, ntable, _, machine, *_ = header
+    assert machine == 183
+    at += IMAGE_HEADER.size + 8 * nfuncs + (ntable + 1) // 2 * 8
+    insns = struct.iter_unpack("<BBhi", data[at : at + 8 * ninsns])
+    outside = [imm for code, who, _, imm in insns if (code, who >> 4) == (0x85, 0)]
+    called = [imm - IMAGE_SYSCALL for imm in outside if imm >= IMAGE_SYSCALL]
+    assert called == [OPEN, CLOSE, GETUID]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("syscall(SYS_reboot)", "reboot(2) in a segment: administration"),
+        ("syscall(485)", "system call 485, which does not exist in a segment"),
+        ("select(0, NULL, NULL, NULL, NULL)", "select() cannot be called in a segment"),
+    ],
+)
+def test_calls_of_the_target_are_refused(call: str, told: str, tmp_path: Path) -> None:
+    done = compiled(tmp_path, SEGMENT.replace("syscall(SYS_getuid)", call))
+    assert done.returncode == 1 and told in done.stderr, done
+
+
+@pytest.mark.parametrize("source", COMPOUNDS, ids=lambda source: source.stem)
+def test_compounds(source: Path, tmp_path: Path) -> None:
+    """They do as natively, with all kinds of calls."""
+    program = tmp_path / source.stem
+    subprocess.run([*COSY_CC, "-O2", "-w", "-o", program, source], check=True)
+    told = [
+        subprocess.run(
+            [COMMAND[0], program],
+            env=os.environ | {"COSY_ENGINE": engine},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        for engine in ("native", "user")
+    ]
+    assert [(done.returncode, done.stderr) for done in told] == [(0, "")] * 2
+    assert told[0].stdout == told[1].stdout

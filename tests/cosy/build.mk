@@ -6,16 +6,17 @@ COSY_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/cosy/progra
 $(COSY_TESTS): $(BUILD)/tests/%: tests/%.c $(BUILD)/cosy-cc
 	$(call say,COSY)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD)/cosy-cc -O2 -w -o $@ $<
+	$(Q)$(BUILD)/cosy-cc $(COSY_TARGET) -O2 -w -o $@ $<
 
 COSY_FILES := $(wildcard tests/cosy/files/*.c)
 
 $(BUILD)/tests/cosy/programs/files: $(COSY_FILES) tests/cosy/files/variables.h $(BUILD)/cosy-cc
 	$(call say,COSY)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD)/cosy-cc -O2 -w -o $@ $(COSY_FILES)
+	$(Q)$(BUILD)/cosy-cc $(COSY_TARGET) -O2 -w -o $@ $(COSY_FILES)
 
-guest-programs: $(COSY_TESTS) $(BUILD)/tests/cosy/programs/files
+COSY_TESTS += $(BUILD)/tests/cosy/programs/files
+guest-programs: $(COSY_TESTS)
 
 # Random C programs: make test-csmith CSMITH_COUNT=10000 CSMITH_SEED=1 CSMITH_JOBS=2
 CSMITH_COUNT ?= 10000

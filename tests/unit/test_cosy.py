@@ -115,6 +115,19 @@ def test_errors() -> None:
         assert any(n == number and t in text for n, t in wanted), (number, text)
 
 
+def test_a_runtime_for_another_machine(tmp_path: Path) -> None:
+    """Its numbers of system calls would be wrong."""
+    source = tmp_path / "segment.c"
+    source.write_text(
+        "#include <cosy.h>\nint getppid(void);\n"
+        "int f(void)\n{\nint p;\nCOSY_START;\np = getppid();\nCOSY_END;\nreturn p;\n}\n"
+    )
+    command = [COSY_CC, "--target=aarch64-linux-gnu", "-c", "-o", "/dev/null", source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "is for x86_64, not for aarch64: use that machine's cosy-cc" in done.stderr
+
+
 VARIABLES = {
     "V __thread int v;": "v is of one thread, and cannot be shared with segments",
     "V __attribute__((weak)) int v;": "v may be defined more than once, and cannot be shared",
