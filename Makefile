@@ -173,6 +173,7 @@ deps: $(BUILD)/config.mk
 ##test-cpio      compare Debian's cpio with compounds and without; test-busybox
 ##test-lua-runtime Lua in the confined engine: tests, attacks, and PUC's tests for 5.1
 ##test-csmith    random C programs, compiled plainly and as compounds (long)
+##test-consolidate consolidate's unit tests, a part of make test
 ##test-traces    consolidate on traces of real programs, recorded for it
 ##test-trace-tools the same on what strace, perf and audit of three Debians write (as root)
 ##test-live      their scripts in the programs' place, on other files; test-live-guest: in the kernel
@@ -264,7 +265,7 @@ lint: deps
 	tools/check-format $(BUILD)/venv/bin/clang-format
 	$(PYTEST) -q tests/unit/test_c_style.py
 	tools/deps shell
-	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps cosy findings lib safety scripts tests tools vm)
+	shellcheck $$(grep -rlI -m1 '^#!/bin/\(ba\)\?sh' .ci apps consolidate cosy findings lib safety scripts tests tools vm)
 
 ##clean          remove everything that was built (fetched kernels and packages stay)
 clean:

@@ -10,9 +10,9 @@ define compound_app
 $(1): $(BUILD)/$(1)/$(1)
 
 # Next to the kernels' packages: `make clean` leaves it.
-$(BUILD)/apt/$(1).orig.tar.bz2: apps/source.py
+$(BUILD)/apt/$(1).orig.tar.bz2: | tools/debian-source
 	$$(call say,FETCH)
-	$$(Q)$$< $(1) $$@
+	$$(Q)tools/debian-source $(1) $$@
 
 # One compiler for both: without marks it compiles as usual.
 $(BUILD)/$(1)/plain: $(BUILD)/apt/$(1).orig.tar.bz2 apps/$(1)/build | $(BUILD)/cosy-cc
@@ -33,7 +33,7 @@ $(BUILD)/$(1)/$(1): $(BUILD)/$(1)/plain $(wildcard apps/$(1)/patches/*.patch) $(
 
 # Both do the same.
 test-$(1): $(BUILD)/$(1)/$(1)
-	$$(PYTEST) tests/apps/test_$(1).py $$(PYTEST_ARGS)
+	$$(PYTEST) apps/tests/test_$(1).py $$(PYTEST_ARGS)
 endef
 
 $(foreach app,$(COMPOUND_APPS),$(eval $(call compound_app,$(app))))
@@ -64,9 +64,9 @@ $(WALKS)/$(1)-$(4).done: build/apt/$(1).orig.tar.$(3) $(5)
 endef
 
 define walk_package
-build/apt/$(1).orig.tar.$(3): | apps/source.py
+build/apt/$(1).orig.tar.$(3): | tools/debian-source
 	$$(call say,FETCH)
-	$$(Q)apps/source.py $(1) $$@
+	$$(Q)tools/debian-source $(1) $$@
 
 $(call walk_way,$(1),$(2),$(3),plain,apps/$(2)/build)
 
@@ -78,7 +78,7 @@ $(foreach package,$(WALK_PACKAGES),\
 	$(eval $(call walk_package,$(word 1,$(subst :, ,$(package))),$(word 2,$(subst :, ,$(package))),$(word 3,$(subst :, ,$(package))))))
 
 # They behave like the plain ones, also while files change.
-WALK_TESTS := tests/apps/test_walks.py tests/apps/test_ahead.py
+WALK_TESTS := apps/tests/test_walks.py apps/tests/test_ahead.py
 test-walks: walks $(BUILD)/libsyscript.so
 	$(PYTEST) $(WALK_TESTS) $(PYTEST_ARGS)
 
@@ -88,7 +88,7 @@ test-walks-guest: walks $(BUILD)/libsyscript.so module
 	vm/guest -m -k $(KREL) -- $(PYTEST) -o tmp_path_retention_policy=failed -k "not missing" \
 		$(WALK_TESTS) $(PYTEST_ARGS)
 
-$(BUILD)/tests/apps/still.so: tests/apps/still.c
+$(BUILD)/tests/apps/still.so: apps/tests/still.c
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(USER_CFLAGS) $(USER_WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
@@ -98,7 +98,7 @@ test-filesystems: all walks $(BUILD)/tests/vm/dircheck $(BUILD)/tests/unit/test_
 		$(BUILD)/tests/apps/still.so module
 	$(Q)tools/deps filesystems
 	vm/guest -m -k $(KREL) --icount --virtiofs --memory 2G --timeout 2400 -- \
-		tests/apps/filesystems.py -o $(BUILD)/filesystems.json $(FILE_SYSTEMS)
+		apps/tests/filesystems.py -o $(BUILD)/filesystems.json $(FILE_SYSTEMS)
 
 # The programs' own tests of the patched parts, without and with the patches.
 test-walks-suites: walks $(BUILD)/libsyscript.so
@@ -114,9 +114,9 @@ NSD_WAYS := plain frames
 .PHONY: nsd nsd-newest test-nsd test-nsd-suite
 nsd: $(NSD_WAYS:%=$(NSD)/%.done)
 
-$(BUILD)/apt/nsd.orig.tar.gz: | apps/source.py
+$(BUILD)/apt/nsd.orig.tar.gz: | tools/debian-source
 	$(call say,FETCH)
-	$(Q)apps/source.py nsd $@
+	$(Q)tools/debian-source nsd $@
 
 $(NSD)/frames.done: $(wildcard apps/nsd/*) scripts/net/datagrams.lua $(BUILD)/libsyscript.a
 $(NSD)/frames.done: private NSD_ROOT := .
@@ -140,7 +140,7 @@ $(NSD)/newest.done: apps/built.py vm/kernels.py
 
 # Both give the same replies, in a guest.
 test-nsd: nsd module $(BUILD)/syscript
-	vm/guest -m -k $(KREL) -- $(PYTEST) tests/apps/test_nsd.py tests/apps/test_nsd_attack.py \
+	vm/guest -m -k $(KREL) -- $(PYTEST) apps/tests/test_nsd.py apps/tests/test_nsd_attack.py \
 		$(PYTEST_ARGS)
 
 # NSD's own tests, without and with the patch: TPKG is the test directory of NSD's repository.

@@ -198,7 +198,7 @@ RIVALS = ("threads", "uring")
 
 
 def filesystems(result: Json) -> Json:
-    """The table from a result of tests/apps/filesystems.py."""
+    """The table from a result of apps/tests/filesystems.py."""
     commands = ["du", "find", "ls", "chmod", "rsync"]
     rows = [
         [name, *(f"{row[c][1]:.2f}" if c in row else "" for c in commands)]

@@ -36,7 +36,8 @@ PYTEST = "build/venv/bin/pytest"
 # Columns of a row.
 TITLE, _, PAPER, OURS, RUN = range(5)
 EVIDENCE = re.compile(r"`([^`]+)`$")
-OUTCOME = re.compile(r"^(tests/\S+?(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED)", re.M)
+TEST = re.compile(r"(?:\w+/)?tests/")
+OUTCOME = re.compile(r"^((?:\w+/)?tests/\S+?(?:::.+?)?) (PASSED|FAILED|ERROR|SKIPPED)", re.M)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 # Differences of figures that count as the same: of ratios, relative to the larger one; of per cent.
 # The benches here make few rounds.
@@ -95,7 +96,7 @@ def database(result: Json) -> str:
     return (
         f"records at random {at_random} of the instructions, in order {in_order};"
         f" calls of a SELECT of SQLite {sqlite}, and not worth a patch"
-        " ([why](programs.md#sqlite))"
+        " ([why](../apps/docs/programs.md#sqlite))"
     )
 
 
@@ -194,7 +195,7 @@ class Row(NamedTuple):
 
     @property
     def is_test(self) -> bool:
-        return self.evidence.startswith("tests/")
+        return TEST.match(self.evidence) is not None
 
     @property
     def words(self) -> Callable[[Json], str] | None:
@@ -232,7 +233,7 @@ def run(command: list[str], log: Any) -> tuple[bool, str]:
 
 def in_guest(test: str) -> bool:
     """C programs of the library's tests run in both places: in a guest with the module."""
-    return test.startswith("tests/vm/") or test.partition("::")[0].endswith(".c")
+    return "tests/vm/" in test or test.partition("::")[0].endswith(".c")
 
 
 def run_tests(tests: list[str], kernel: str, log: Any) -> dict[str, str]:

@@ -56,7 +56,7 @@ install-cli: built-for-libdir
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_syscript
 	$(Q)install -D -m 0644 cli/completions/syscript.fish \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/syscript.fish
-	$(Q)for page in $(filter-out man/cosy% man/consolidate%,$(wildcard man/*.[1-9])); do \
+	$(Q)for page in $(filter-out man/cosy%,$(wildcard man/*.[1-9])); do \
 		section=$${page##*.} file=$${page##*/}; \
 		dir=$(DESTDIR)$(PREFIX)/share/man/man$$section; \
 		install -D -m 0644 $$page $$dir/$$file; \

@@ -45,7 +45,8 @@ $(CALIBRATE): $(CALIBRATE_OBJECTS) $(BENCH_COMMON) $(BUILD)/libsyscript.a
 # with its dependencies (all without machine code).
 CONSOLIDATE_DIR = $(DESTDIR)$(PREFIX)/lib/syscript
 CONSOLIDATE_LIBRARIES := rich markdown_it mdurl pygments
-CONSOLIDATE_FILES = $(wildcard consolidate/*.py $(foreach type,py lua in html json c h,consolidate/*/*.$(type)) measure/*.[ch])
+CONSOLIDATE_FILES = $(filter-out consolidate/tests/% consolidate/bench/%,$(wildcard consolidate/*.py \
+	$(foreach type,py lua in html json c h,consolidate/*/*.$(type)) measure/*.[ch]))
 VENV_LIBRARIES = $(wildcard $(BUILD)/venv/lib/python3.*/site-packages)
 
 .PHONY: install-consolidate
@@ -74,20 +75,19 @@ install-consolidate:
 		'PYTHONPATH=$$lib:$$lib/python exec /usr/bin/python3 -B -m consolidate "$$@"' \
 		>$(DESTDIR)$(PREFIX)/bin/consolidate
 	$(Q)chmod 0755 $(DESTDIR)$(PREFIX)/bin/consolidate
-	$(Q)install -D -m 0644 man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
+	$(Q)install -D -m 0644 consolidate/man/consolidate.1 $(DESTDIR)$(PREFIX)/share/man/man1/consolidate.1
 
 # Seconds to read and mine a million lines.
-.PHONY: bench-consolidate bench-prediction bench-prediction-icount test-traces test-trace-tools \
-	test-live test-live-guest
+.PHONY: bench-consolidate bench-prediction bench-prediction-icount
 bench-consolidate: $(CONSOLIDATE)
-	$(BUILD)/venv/bin/python bench/consolidate.py --lines 1000000
+	$(BUILD)/venv/bin/python consolidate/bench/long_trace.py --lines 1000000
 
 # Predicted and measured savings, in a guest on 6.1.
 bench-prediction: consolidate module
-	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) -o $(BUILD)/bench/prediction.json
+	$(BUILD)/venv/bin/python consolidate/bench/prediction.py -k $(KREL) -o $(BUILD)/bench/prediction.json
 
 bench-prediction-icount: consolidate module
-	$(BUILD)/venv/bin/python bench/prediction.py -k $(KREL) --icount \
+	$(BUILD)/venv/bin/python consolidate/bench/prediction.py -k $(KREL) --icount \
 		-o $(BUILD)/bench/prediction-icount.json
 
 # The instructions in the shipped cost model, counted in a guest.
@@ -99,20 +99,29 @@ count-costs: consolidate module
 		>$(BUILD)/instructions.json
 	mv $(BUILD)/instructions.json consolidate/cost/instructions.json
 
-# Tests with real programs, recorded here: longer than unit tests take.
+# -- tests: the first, and consolidate/tests/vm, are part of `make test` --------------------
+.PHONY: test-consolidate test-traces test-trace-tools test-live test-live-guest test-browser
+test-consolidate: consolidate
+	$(PYTEST) consolidate/tests/unit $(PYTEST_ARGS)
+
+# With real programs, recorded here: longer than unit tests take.
 test-traces: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
-	$(PYTEST) tests/recorded --ignore tests/recorded/test_live.py $(PYTEST_ARGS)
+	$(PYTEST) consolidate/tests/recorded --ignore consolidate/tests/recorded/test_live.py $(PYTEST_ARGS)
 
 # Traces by the tools of three Debian releases: writes the tables of docs/traces.md.
 test-trace-tools: consolidate
-	$(BUILD)/venv/bin/python tests/trace_tools.py -k $(KREL) $(TRACE_TOOLS_ARGS)
+	$(BUILD)/venv/bin/python consolidate/tests/trace_tools.py -k $(KREL) $(TRACE_TOOLS_ARGS)
 
 # Scripts in the place of installed programs, with the scripts in the kernel.
 test-live: consolidate $(BUILD)/libsyscript.so | $(BUILD)/deps/traces.ready
-	$(PYTEST) tests/recorded/test_live.py $(PYTEST_ARGS)
+	$(PYTEST) consolidate/tests/recorded/test_live.py $(PYTEST_ARGS)
 
 test-live-guest: consolidate $(BUILD)/libsyscript.so module
 	vm/guest -m -k $(KREL) --timeout 900 -- env SYSCRIPT_BACKEND=kernel \
-		$(PYTEST) --long tests/unit/test_consolidate_live.py $(PYTEST_ARGS)
+		$(PYTEST) --long consolidate/tests/unit/test_consolidate_live.py $(PYTEST_ARGS)
+
+# The page of `consolidate report --html` in headless Chromium.
+test-browser: consolidate | $(BUILD)/deps/browser.ready
+	$(PYTEST) consolidate/tests/browser $(PYTEST_ARGS)
 
 -include $(CALIBRATE_OBJECTS:.o=.d) $(BENCH_COMMON:.o=.d)

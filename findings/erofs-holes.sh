@@ -6,7 +6,7 @@
 # Guess:     holes take no room in an image of a file system that is made to be small.
 # Behaviour: mkfs.erofs without compression writes their zeros, mksquashfs does not.
 # Seen:      blocks of 1 KiB: 65540 and 4
-# Here:      the comparison on file systems (tests/apps/filesystems.py) packs none into one.
+# Here:      the comparison on file systems (apps/tests/filesystems.py) packs none into one.
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

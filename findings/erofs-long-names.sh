@@ -6,7 +6,7 @@
 # Guess:     names of 255 bytes, which the format and every other file system take, are packed.
 # Behaviour: mkfs.erofs ends with "No such file or directory" at a name of 255 bytes; 254 are fine.
 # Seen:      254 bytes: 0, 255 bytes: 1
-# Here:      the comparison on file systems (tests/apps/filesystems.py) packs none into one.
+# Here:      the comparison on file systems (apps/tests/filesystems.py) packs none into one.
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -8,7 +8,7 @@
 #            second of the clock and discards the others; no option changes that, no counter
 #            tells.
 # Seen:      101 replies to 200 requests for the server's status (RFC 1035), 200 to queries
-# Here:      the comparison of NSD's replies (tests/apps/test_nsd.py) asks fewer a second: a reply
+# Here:      the comparison of NSD's replies (apps/tests/test_nsd.py) asks fewer a second: a reply
 #            that was missed once on an idle machine had no other cause.
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below

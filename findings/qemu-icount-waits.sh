@@ -12,7 +12,7 @@
 #            seconds late: 450 s and more; 2 s without sleep=off
 # Here:      what ages by the guest's clock is old after a request to the host: `make
 #            test-filesystems` has no time limits for virtiofs and NFS, and a clock that stands
-#            still for programs on 9p and virtiofs (tests/apps/still.c).
+#            still for programs on 9p and virtiofs (apps/tests/still.c).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

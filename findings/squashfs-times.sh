@@ -8,7 +8,7 @@
 #            becomes 1970.  Nanoseconds are dropped.
 # Seen:      1938-04-24: 2074-05-31; 2106-02-07: 1970-01-01; status 0, no output
 # Here:      a patched find is compared with the plain one on the image itself, never with the
-#            tree that it was made of (tests/apps/filesystems.py).
+#            tree that it was made of (apps/tests/filesystems.py).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"

@@ -23,9 +23,9 @@ install: install-documents $(if $(SYSTEM_PREFIX),install-packaging install-dkms 
 # installed, `man 7 syscript`.
 DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md COPYING \
 	$(wildcard LICENSES/* safety/README.md consolidate/README.md apps/README.md findings/*.md findings/*.sh \
-	$(foreach folder,docs docs/design safety/docs consolidate/docs,$(foreach type,md svg png,$(folder)/*.$(type))))
+	$(foreach folder,docs docs/design safety/docs consolidate/docs apps/docs,$(foreach type,md svg png,$(folder)/*.$(type))))
 to_installed_pages := sed -i -E -e 's,\[(`man [^`]*`)\]\([^)]*\),\1,g' \
-	-e 's,`man (safety/)?man/([^.`]*)\.([0-9])`,`man \3 \2`,g'
+	-e 's,`man (safety/|consolidate/)?man/([^.`]*)\.([0-9])`,`man \3 \2`,g'
 
 install-documents:
 	$(call say,INSTALL,$(DESTDIR)$(DOCDIR))

@@ -60,7 +60,7 @@ $(KMODULE): private export SAFETY_BUILT = $(abspath $(SAFETY_OUT))
 
 SAFETY_KIT := kgcc kefence evmon racewatch
 # To run some of the tests: make test-safety-syscript SYSCRIPT_TESTS=tests/vm/test_engine.py
-SYSCRIPT_TESTS ?= tests/vm tests/unit
+SYSCRIPT_TESTS ?= $(VM_TESTS) tests/unit
 # Time limit in seconds for the tests of one tool.
 SYSCRIPT_TIME ?= 10800
 

@@ -9,6 +9,10 @@ PYTEST_ARGS ?=
 TEST_TIME ?= 900
 VM_TIME ?= 1200
 
+# Those of the products' own folders are part of the gate, too.
+UNIT_TESTS := tests/unit consolidate/tests/unit
+VM_TESTS := tests/vm consolidate/tests/vm apps/tests/vm
+
 TEST_SRC := $(wildcard tests/vm/*.c tests/unit/*.c)
 TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)
 
@@ -105,10 +109,10 @@ $(FIREWALL): tests/firewall_page.py docs/firewall.md $(PROGRAMS)
 # Compile tests to bytecode, even if Python is told to write none: compiling takes a guest half a
 # minute each time. The tests import built files.
 BYTECODE := $(BUILD)/tests/bytecode
-$(BYTECODE): $(shell find tests -name '*.py') | unit-programs
+$(BYTECODE): $(shell find tests $(VM_TESTS) -name '*.py') conftest.py | unit-programs
 	$(call say,GEN)
 	@mkdir -p $(@D)
-	$(Q)PYTHONDONTWRITEBYTECODE= $(PYTEST) --collect-only -q tests/vm >$@.new && mv $@.new $@
+	$(Q)PYTHONDONTWRITEBYTECODE= $(PYTEST) --collect-only -q $(VM_TESTS) >$@.new && mv $@.new $@
 
 # Programs that guest tests run; other makefiles add to them.
 .PHONY: guest-programs
@@ -127,7 +131,7 @@ LONG ?=
 # The costs of tests in the last run, for tests/costs.py.
 COSTS := $(BUILD)/test-costs
 # On a loaded, emulated machine, one test in thousands misses its deadline. It is repeated, and the
-# summary says why. Never repeated: attacks (tests/conftest.py), and tests ended by the kernel's
+# summary says why. Never repeated: attacks (conftest.py), and tests ended by the kernel's
 # log, a time limit or a crash.
 RERUNS := $(if $(LONG),,--reruns 2 --only-rerun ^AssertionError)
 # -k may deselect all tests of a part.
@@ -147,10 +151,10 @@ endef
 .PHONY: $(VM_PARTS) $(UNIT_PARTS) test-long
 part-guest-1 part-guest-2:
 	$(call part,vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
-		$(PYTEST) tests/vm tests/unit --timeout $(TEST_TIME) --share $(SHARES)/guest)
+		$(PYTEST) $(VM_TESTS) tests/unit --timeout $(TEST_TIME) --share $(SHARES)/guest)
 
 part-unit-1 part-unit-2:
-	$(call part,$(PYTEST) tests/unit tests/meta -m 'not boot' --timeout $(TEST_TIME) \
+	$(call part,$(PYTEST) $(UNIT_TESTS) tests/meta -m 'not boot' --timeout $(TEST_TIME) \
 		--share $(SHARES)/unit)
 
 # The code generator and the verifier for arm64, emulated. test-arm64 also plants faults.
@@ -301,7 +305,7 @@ test-debug: debug-kernel
 	$(MAKE) -j2 $(DEBUG_SHARES)
 
 test-debug-scripts: private SHARE = --cpus 1 -- $(PYTEST) $(SCRIPT_TESTS)
-test-debug-others: private SHARE = -- $(PYTEST) tests/vm tests/unit \
+test-debug-others: private SHARE = -- $(PYTEST) $(VM_TESTS) tests/unit \
 	$(SCRIPT_TESTS:%=--ignore=%)
 .PHONY: $(DEBUG_SHARES)
 $(DEBUG_SHARES):
@@ -320,8 +324,3 @@ DEBUG_CONFIG := tests/debug-kernel/config tests/debug-kernel/detectors
 $(DEBUG_TREE)/complete: tests/debug-kernel/build $(DEBUG_CONFIG)
 	tools/deps debug-kernel
 	tests/debug-kernel/build debug $(DEBUG_CONFIG)
-
-# The page of `consolidate report --html` in headless Chromium.
-.PHONY: test-browser
-test-browser: consolidate | $(BUILD)/deps/browser.ready
-	$(PYTEST) tests/browser $(PYTEST_ARGS)

@@ -10,9 +10,9 @@ MEMCACHED_ARCHIVE := $(BUILD)/apt/memcached.orig.tar.xz
 .PHONY: memcached
 memcached: $(MEMCACHED)/memcached
 
-$(MEMCACHED_ARCHIVE): apps/source.py
+$(MEMCACHED_ARCHIVE): | tools/debian-source
 	$(call say,FETCH)
-	$(Q)$< memcached $@
+	$(Q)tools/debian-source memcached $@
 
 $(MEMCACHED)/configured: $(MEMCACHED_ARCHIVE) $(MEMCACHED_PATCHES) apps/memcached/build.mk \
 		| $(LIB_HEADERS) $(BUILD)/libsyscript.a
@@ -35,15 +35,18 @@ $(MEMCACHED)/memcached: $(MEMCACHED)/configured $(BUILD)/libsyscript.a scripts/e
 
 # -- tests ---------------------------------------------------------------------
 
-# Without the mode frames, for which there is no device: tests/apps creates one.
+# Without the mode frames, for which there is no device: apps/tests creates one.
 MEMCACHED_MODES := off mmsg io_uring syscript syscript_interp syscript_wait
 
 .PHONY: test-memcached test-memcached-suite test-memcached-udp
 test-memcached: test-memcached-udp test-memcached-suite
 
+# apps/tests/vm/test_memcached_accounts.py
+guest-programs: $(MEMCACHED)/memcached $(BUILD)/bench/udpload/udpload
+
 # Raw datagrams, in each mode.
 test-memcached-udp: $(MEMCACHED)/memcached
-	$(PYTEST) tests/apps/test_memcached.py $(PYTEST_ARGS)
+	$(PYTEST) apps/tests/test_memcached.py $(PYTEST_ARGS)
 
 # memcached's own tests, in each mode.
 test-memcached-suite: $(MEMCACHED)/memcached

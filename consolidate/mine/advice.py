@@ -449,11 +449,11 @@ TEXTS = {
     "list": lambda what, found: (
         "lists directories and asks for attributes name by name: walk.lua does a whole tree in"
         " one call, readdirplus.lua a directory; du and find that do so take 0.5 to 0.75 of the"
-        " instructions (docs/programs.md)"
+        " instructions (apps/docs/programs.md)"
     ),
     "walk": lambda what, found: (
         "walks through directories: walk.lua does a whole tree in one call; a script for each"
-        " directory costs about what it saves (docs/programs.md has a find that reads ahead)"
+        " directory costs about what it saves (apps/docs/programs.md has a find that reads ahead)"
     ),
     "device": device_text,
 }

@@ -76,9 +76,9 @@ LUA_TESTS_PACKAGE := golang-github-yuin-gopher-lua
 # Next to the kernels' packages: `make clean` leaves it.
 LUA_TESTS_ARCHIVE := $(BUILD)/apt/$(LUA_TESTS_PACKAGE).orig.tar.xz
 
-$(LUA_TESTS_ARCHIVE): | apps/source.py
+$(LUA_TESTS_ARCHIVE): | tools/debian-source
 	$(call say,FETCH)
-	$(Q)apps/source.py $(LUA_TESTS_PACKAGE) $@
+	$(Q)tools/debian-source $(LUA_TESTS_PACKAGE) $@
 
 $(LUA_TESTS)/complete: $(LUA_TESTS_ARCHIVE)
 	$(Q)rm -rf $(@D)

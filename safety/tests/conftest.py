@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from kit import ALONE, REPOSITORY
+from kit import ALONE
 from modules_in_guest import MODULES, insmod, path_of, rmmod
 
 if ALONE:
     from fixtures import *  # noqa: F403
-else:
-
-    def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-        """Fixtures of the repository's own tests."""
-        path = REPOSITORY / "tests" / "conftest.py"
-        spec = importlib.util.spec_from_file_location("repository", path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["repository"] = module
-        spec.loader.exec_module(module)
-        pluginmanager.register(module, "repository")
-
 
 __all__ = ["MODULES", "load", "load_module"]
 

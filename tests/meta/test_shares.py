@@ -52,8 +52,8 @@ def test_single(): pass
 
 
 def command(*arguments: object) -> list[str]:
-    # In its own directory, with tests/conftest.py as a plugin.
-    words = [sys.executable, "-m", "pytest", "-p", "tests.conftest", *arguments]
+    # In its own directory, with conftest.py as a plugin.
+    words = [sys.executable, "-m", "pytest", "-p", "conftest", *arguments]
     return [str(word) for word in words]
 
 

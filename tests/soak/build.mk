@@ -16,6 +16,3 @@ soak: $(BUILD)/memcached/memcached $(UDPLOAD) $(BUILD)/syscript module
 soak-programs: guest-programs
 	vm/guest -k $(KREL) -m --cpus $(SOAK_CPUS) --timeout $$(($(SOAK_TIME) * 2 + 600)) -- \
 		$(PYTEST) tests/hostile/test_program_storms.py --attack-time $(SOAK_TIME) $(PYTEST_ARGS)
-
-# tests/vm/test_memcached.py
-guest-programs: $(BUILD)/memcached/memcached $(UDPLOAD)

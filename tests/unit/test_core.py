@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,31 @@ def test_modules_objects_are_their_own() -> None:
     text = (KERNEL / "Kbuild").read_text()
     for module, place in re.findall(r"^(syscript\w*)-(?:y|\$\(\w+\)) \+?:?= (\S+)\.o", text, re.M):
         assert (module == "syscript_luajit") == place.startswith("$(luajit)/"), (module, place)
+
+
+PRODUCTS = re.compile(r"\b(?:apps|consolidate)/|\b(?:from|import) consolidate\b")
+BELOW_PRODUCTS = (
+    *("core", "kernel", "engine", "include", "lib", "cli", "cosy"),
+    *("bindings", "measure", "scripts", "examples"),
+)
+
+
+def named_products(text: str) -> list[str]:
+    return PRODUCTS.findall(text)
+
+
+def test_products_stand_on_top() -> None:
+    """Without apps/ and consolidate/ all else builds: nothing includes, imports or runs them."""
+    listed = ["git", "ls-files", *BELOW_PRODUCTS]
+    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    names = [name for name in files.stdout.splitlines() if (ROOT / name).is_file()]
+    assert len(names) > 600
+    texts = {name: (ROOT / name).read_text(errors="replace") for name in names}
+    assert {name for name, text in texts.items() if named_products(text)} == set()
+
+
+@pytest.mark.parametrize(
+    "text", ['#include "consolidate/a.h"', "\tapps/a $@", "from consolidate.cost import model"]
+)
+def test_a_named_product_is_seen(text: str) -> None:
+    assert named_products(text)

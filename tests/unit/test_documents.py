@@ -171,14 +171,6 @@ def test_readme_commands(command: str, tmp_path: Path) -> None:
     assert done.returncode == 0 or command == "syscript doctor", done.stderr
 
 
-def test_commands_of_consolidate(tmp_path: Path) -> None:
-    text = next(text for _, text in blocks(ROOT / "consolidate/README.md"))
-    commands = [line for line in text.splitlines() if line.startswith("build/")]
-    done = shell("\n".join([f'cd "{ROOT}"', *commands]), tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "saves" in done.stdout and "function run(items" in done.stdout
-
-
 def test_no_command_is_left_to_a_test_that_is_gone() -> None:
     text = (ROOT / "README.md").read_text()
     assert all(command in text for command in ELSEWHERE)

@@ -12,7 +12,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "consolidate/bench")]
 
 import files  # noqa: E402
 import prediction  # noqa: E402

@@ -26,7 +26,8 @@ FOLDERS = {str(parent) for name in FILES for parent in (ROOT / name).relative_to
 THIS = "tests/unit/test_names.py"
 # Kernel functions: tests/unit/test_borrowed.py compares this page with the module.
 BORROWED = "docs/design/borrowed.md"
-DOCUMENTS = sorted(n for n in FILES if n.endswith(".md") or n.startswith("man/"))
+MANUALS = ("man/", "consolidate/man/")
+DOCUMENTS = sorted(n for n in FILES if n.endswith(".md") or n.startswith(MANUALS))
 
 # Text in code quotes, and files named in manual pages.
 CODE = re.compile(r"```.*?^```$|`([^`\n]+)`", re.M | re.S)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from links import dead_links
-from traces import Writer
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = ".".join(
@@ -250,22 +248,3 @@ def test_links_of_installed_documents_lead_somewhere(goal: str, tmp_path: Path) 
     assert dead(pages) == {}
     # The installed manual pages refer to each other at their installed places.
     assert [page.name for page in pages if re.search(r"`man \S*/", page.read_text())] == []
-
-
-def test_installed_consolidate_measures(tmp_path: Path) -> None:
-    """With the library installed next to it, without the source tree."""
-    prefix = tmp_path / "prefix"
-    goals = ("install-lib", "install-cli", "install-consolidate")
-    done("make", "-s", *goals, f"PREFIX={prefix}", f"LIBDIR_BUILT={prefix}/lib")
-    trace = Writer(1)
-    for i in range(40):
-        trace.read_file(f"/d/{i}")
-    trace.write(tmp_path / "t")
-    options = ["--here", "--backend", "user", "--rounds", "2", "--json"]
-    found = done(prefix / "bin/consolidate", "measure", "1", "t", *options, cwd=tmp_path)
-    assert json.loads(found)["calls_per_iteration"] == 4
-    (prefix / "lib/libsyscript.a").unlink()
-    command = [str(prefix / "bin/consolidate"), "measure", "1", "t", *options]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert ended.returncode == 1
-    assert "libsyscript.a" in ended.stderr and "make install" in ended.stderr

@@ -25,7 +25,7 @@ ROWS = [
     if line.startswith("| ") and not line.startswith("| the paper |")
 ]
 COMMANDS = sorted({found for row in ROWS for found in re.findall(r"`([^`]+)` \|$", row)})
-COMMANDS = [command for command in COMMANDS if not command.startswith("tests/")]
+COMMANDS = [command for command in COMMANDS if not papers.TEST.match(command)]
 NAMED = sorted(set(re.findall(r"`(make [\w-]+|man [\w/.-]+)`", PAGE)) | set(COMMANDS))
 
 

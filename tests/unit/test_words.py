@@ -22,7 +22,10 @@ WORDS = {
     r"\bwhat has to hold\b|\bof which there is\b|\bwho is to\b": "name the thing",
 }
 # Code that people read to change it, and pages. Patches use the words of the code they patch.
-READ = ("kernel/", "core/", "engine/confined/", "engine/luajit/", "lib/", "cli/", "docs/", "man/")
+READ = (
+    *("kernel/", "core/", "engine/confined/", "engine/luajit/", "lib/", "cli/"),
+    *("docs/", "man/", "consolidate/man/", "consolidate/docs/", "apps/docs/"),
+)
 TEXTS = sorted(
     name
     for name in FILES

@@ -17,6 +17,8 @@ import pytest
 from compounds import BUILD
 from walks import AHEAD, WALKS, calls, failing, run
 
+pytest_plugins = ["trees"]
+
 FIND = ("find", ".", "-newer", "file3", "-printf", "%p %s %m %n %i %T@ %y\\n")
 LS = ("ls", "-lR", ".")
 # Attributes of statx(2).

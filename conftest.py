@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fixtures and hooks for all tests.
 
-tests/unit and tests/meta run on this machine, tests/vm inside a guest, in one boot: there pytest is
-root, as_user() and as_outsider() run commands as other users. A test marked `boot` runs on this
-machine and boots its own guests.
+Folders unit/ and meta/ run on this machine, vm/ inside a guest, in one boot: there pytest is root,
+as_user() and as_outsider() run commands as other users. A test marked `boot` runs on this machine
+and boots its own guests.
 
 A C program in tests/vm is a test: exit status 0, 1, or 77 for skipped with the
 reason as its last line.  It runs as root and as an ordinary user; those of the
@@ -30,10 +30,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent
 TESTS = ROOT / "tests"
 BUILD = ROOT / "build"
-# Loaded as a plugin for other directories' tests, pytest does not set these paths.
 sys.path[:0] = [str(TESTS), str(ROOT / "vm")]
 
 import costs  # noqa: E402
@@ -310,7 +309,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         boots = item.get_closest_marker("boot") is not None
         if IN_GUEST and boots:
             item.add_marker(pytest.mark.skip(reason="boots a guest: not inside one"))
-        elif not IN_GUEST and not boots and item.path.is_relative_to(TESTS / "vm"):
+        elif not IN_GUEST and not boots and item.path.parent.name == "vm":
             item.add_marker(pytest.mark.skip(reason="runs in a guest: `make test-vm`"))
         elif not IN_GUEST and item.path.is_relative_to(TESTS / "hostile"):
             item.add_marker(pytest.mark.skip(reason="runs in a guest: `make test-attack`"))

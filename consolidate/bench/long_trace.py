@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "build" / "consolidate"
 # Upper bound: seconds for a million lines.
 AT_MOST = 60.0

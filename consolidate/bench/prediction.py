@@ -16,9 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import results
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
-sys.path.insert(0, str(results.ROOT))
+import results  # noqa: E402
 
 from consolidate.cost import measure  # noqa: E402
 from consolidate.cost.measure import Measured, Place  # noqa: E402

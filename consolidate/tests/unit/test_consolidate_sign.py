@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 """consolidate measure: whether a prediction has a sign, by made-up costs and measurements.
 
-tests/vm/test_consolidate_sign.py compares it with real ones.
+consolidate/tests/vm/test_measured_sign.py compares it with real ones.
 """
 
 from __future__ import annotations

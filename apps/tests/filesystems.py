@@ -32,14 +32,14 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "apps")]
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
 import file_systems  # noqa: E402
 from file_systems import MADE, MISSING, OWN, READ_ONLY, ROOT, TRIED  # noqa: E402
 from walks import AHEAD, WALKS  # noqa: E402
 
-PATHS = TESTS / "apps" / "batches.py"
+PATHS = HERE / "batches.py"
 CREATING = ROOT / "build" / "tests" / "unit" / "test_lib_files"
 DIRCHECK = ROOT / "build" / "tests" / "vm" / "dircheck"
 USER = 1000

@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-import traces  # noqa: F401  (finds consolidate)
 
 from consolidate import paths
 from consolidate.cost import model

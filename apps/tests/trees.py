@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
-"""Shared by tests of programs that read ahead: a tree of files, and a failing library."""
+"""Fixtures for tests of programs that read ahead: a tree of files, and a failing library."""
 
 from __future__ import annotations
 

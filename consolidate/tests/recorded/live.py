@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(Path(__file__).parent)]
 os.environ["SYSCRIPT_LIBRARY"] = str(ROOT / "build" / "libsyscript.so")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Scripts of fourteen common programs, tried on the same programs with other files.
 
-tests/recorded/traces has recordings of each with two sets of files; `make test-traces` records
-installed programs again.
+recorded/traces has recordings of each with two sets of files; `make test-traces` records installed
+programs again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-RECORDED = ROOT / "tests" / "recorded"
-sys.path[:0] = [str(RECORDED), str(ROOT)]
+RECORDED = ROOT / "consolidate/tests/recorded"
+sys.path.insert(0, str(RECORDED))
 
 import crossed  # noqa: E402
 import programs  # noqa: E402

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "unit")]
+sys.path.insert(0, str(ROOT / "consolidate/tests/unit"))
 
 from traces import Writer  # noqa: E402
 

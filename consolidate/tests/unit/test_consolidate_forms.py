@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from traces import run
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "consolidate/tests"))
 
 import trace_samples  # noqa: E402
 import trace_tools  # noqa: E402

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "memcached"))
+sys.path.insert(0, str(ROOT / "bench" / "memcached"))
 
 from server import SAYS_USER, SCRIPTED, UDPLOAD, Server, Wire, free_port  # noqa: E402
 

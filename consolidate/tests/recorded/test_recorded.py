@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, ROOT
 
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "unit")]
+sys.path.insert(0, str(ROOT / "consolidate/tests/unit"))
 
 import crossed  # noqa: E402
 import homes  # noqa: E402
@@ -274,7 +274,7 @@ def test_desk(tmp_path: Path) -> None:
         need(command)
     place = tmp_path / "desk"
     place.mkdir()
-    desk = ROOT / "tests/recorded/desk"
+    desk = ROOT / "consolidate/tests/recorded/desk"
     subprocess.run([desk, place, "prepare"], check=True)
     trace = tmp_path / "trace"
     done = run("record", "-o", trace, "--", desk, place)
@@ -292,7 +292,7 @@ def test_desk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_program_on_other_files(name: str, tmp_path: Path) -> None:
-    """Like tests/unit/test_consolidate_programs.py, with recordings made here."""
+    """Like consolidate/tests/unit/test_consolidate_programs.py, with recordings made here."""
     need(NEEDED.get(name, name))
     with homes.alone():
         recordings = programs.record(name, tmp_path)

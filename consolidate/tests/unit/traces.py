@@ -6,14 +6,11 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from conftest import ROOT
-
-sys.path.insert(0, str(ROOT))
 
 PYTHON = ROOT / "build" / "venv" / "bin" / "python"
 # Calls without data between them.

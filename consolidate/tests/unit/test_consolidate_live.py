@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import ROOT
 
-sys.path[:0] = [str(ROOT / "tests" / "recorded"), str(ROOT)]
+sys.path.insert(0, str(ROOT / "consolidate/tests/recorded"))
 
 import homes  # noqa: E402
 

@@ -19,6 +19,8 @@ sys.path.insert(0, str(BUILD.parent / "bench"))
 
 import ninja_build  # noqa: E402
 
+pytest_plugins = ["trees"]
+
 # -- rsync -------------------------------------------------------------------------------
 
 RSYNC = [

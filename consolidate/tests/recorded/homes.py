@@ -16,7 +16,7 @@ import programs
 from programs import HOME
 
 RECORDED = Path(__file__).resolve().parent
-PYTHON = RECORDED.parents[1] / "build" / "venv" / "bin" / "python"
+PYTHON = RECORDED.parents[2] / "build" / "venv" / "bin" / "python"
 # The files before the program runs, twice; after it; and its recording.
 SAVED, AGAIN, OWN, TRACES = (
     HOME.with_suffix(f".{name}") for name in ("saved", "again", "own", "t")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, ROOT
 
-sys.path.insert(0, str(ROOT / "tests" / "unit"))
+sys.path.insert(0, str(ROOT / "consolidate/tests/unit"))
 
 from traces import Writer, run  # noqa: E402
 
