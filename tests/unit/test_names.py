@@ -125,6 +125,28 @@ def test_links(document: str) -> None:
     assert dead_links(ROOT / document) == []
 
 
+STEP = re.compile(r"`([\w./-]+):(\w+)`")
+
+
+def defines(text: str, function: str) -> bool:
+    """C's definitions have a body; Python's begin with def."""
+    name = rf"\b{function}\("
+    return re.search(rf"^def {name}|^\w[^;{{}}]*{name}[^;{{}}]*\)\n\{{", text, re.M) is not None
+
+
+def test_ways_through_the_code() -> None:
+    """Each step's function is defined in the step's file."""
+    steps = STEP.findall((ROOT / "CONTRIBUTING.md").read_text())
+    assert len(steps) > 40
+    texts = {name: (ROOT / name).read_text() for name, _ in steps}
+    assert [step for step in steps if not defines(texts[step[0]], step[1])] == []
+
+
+def test_a_declaration_is_no_definition() -> None:
+    assert defines("static int\nf(int a)\n{\n\treturn a;\n}\n", "f")
+    assert not defines("int f(int a);\nint g(void)\n{\n\treturn f(1);\n}\n", "f")
+
+
 def test_help() -> None:
     """The short help has ten lines; each line of the long one names existing targets."""
 
