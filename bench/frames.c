@@ -56,10 +56,10 @@
 #define ROOM		1024
 #define WARM_UP		100	/* steps until everything is compiled */
 #define PORT		11211
-#define TRIES		1000	/* until memcached serves, */
+#define TRIES		1000	/* until memcached stores a value, */
 #define TIME_LIMIT	10000000000ULL	/* an emulated machine may be busy */
-#define PATIENCE_MS	20	/* each so long */
-#define DRAINED_MS	1000	/* without a reply: all have come */
+#define PATIENCE_MS	20	/* and the wait for each */
+#define DRAINED_MS	1000	/* if none comes for this long, no more replies come */
 #define NAP_NS		10000000
 #define CPU		1
 

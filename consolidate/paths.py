@@ -11,7 +11,7 @@ ROOT = PACKAGE.parent
 BUILD = ROOT / "build"
 GUEST = ROOT / "vm" / "guest"
 PREFIX = PACKAGE.parents[2]
-# Each in the tree, then installed.
+# Of each its place in the source tree, then its installed place.
 COMMAND = (BUILD / "syscript", PREFIX / "bin" / "syscript")
 SYSCALLS = (ROOT / "core" / "syscalls.def", PACKAGE / "syscalls.def")
 NUMBERS = (BUILD / "gen" / "syscall-numbers", PACKAGE / "syscall-numbers")

@@ -53,7 +53,8 @@ WORDS = 4
 # Results that the program never sees: the call is restarted, or interrupted.
 RESTARTS = range(-516, -511)
 AT_FDCWD = -100
-# Calls with paths that scripts cannot make, so that core/syscalls.def lacks their kinds.
+# The kinds of arguments of calls that are not in core/syscalls.def, since scripts cannot make
+# them. Audit records have their paths.
 PATHS_OF_OTHERS = {"execve": "spp", "execveat": "fspp"}
 
 O_CREAT, O_TMPFILE = 0o100, 0o20000000

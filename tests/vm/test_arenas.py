@@ -400,7 +400,7 @@ def test_child_that_keeps_the_arena_shares_it() -> None:
 
 
 def test_stacks_are_paid_for() -> None:
-    """Those of a process's programs, of whatever sizes: what no run has gives way."""
+    """A process pays for the stacks of its programs, and gives up unused ones for new sizes."""
     with parameter("max_arenas", 200 * PAGE):
         result = as_user(
             "def sized(native, arena):\n"

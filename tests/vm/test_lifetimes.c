@@ -37,10 +37,10 @@ static const char *const states[STATES] = {
 struct cell {
 	enum state state;
 	int fd;			/* the script's */
-	int lost[2];		/* the script writes: it has closed its own copy */
-	int dropped[2];		/* end of file: the holder has dropped the last one */
-	int ready[2];		/* the holder writes: it has its copy */
-	int go[2];		/* the coordinator writes: the run may go on */
+	int lost[2];		/* the script writes when it has closed its own copy */
+	int dropped[2];		/* at its end when the holder has dropped the last copy */
+	int ready[2];		/* the holder writes when it has its copy */
+	int go[2];		/* the coordinator writes when the run may go on */
 	int socks[2];
 	int fault;		/* userfaultfd, or -1 */
 	char *page;		/* the script's buffer, then the page that faults */

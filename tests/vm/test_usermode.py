@@ -154,6 +154,6 @@ def test_denied_attaches_leave_nothing(restricted) -> None:
         print(f"{calls} calls, {more} objects more")
         kill_soon(child)
         assert parent.stdout.read() == ""
-        # None ended because it was permitted, or by itself.
+        # The calls went on to the end: no run was allowed to stop, or stopped by itself.
         assert calls > 2 * NOISE
         assert more < NOISE

@@ -65,7 +65,7 @@ static __always_inline bool clock_sees(const struct run *run)
  */
 void clock_watch(struct atomic_run *atomic);
 
-/* Makes ticks on the CPU of its last script code forget the run, which is not in script code. */
+/* Makes ticks forget a run that is not in script code: those of the CPU where it was last. */
 void clock_forget(struct atomic_run *atomic);
 
 #endif /* SYSCRIPT_CLOCK_H */

@@ -8,8 +8,8 @@
  * The room is known on some paths only, as other facts are, but need not be on all.
  *
  * Roots that are loaded from the same place, in a loop's rounds or again after a store,
- * mostly have the same value.  They share a variable, and another one has the value of the
- * last of them: where the next one is loaded, the room stays if the values are equal.
+ * mostly have the same value. They share a variable for the room, and one for the root that was
+ * loaded last: where the next root is loaded, the room stays valid if the two roots are equal.
  *
  * Functions that the function calls do not free its callers' locals: the room of an argument
  * that points to one stays, by a mask that is made when the function is entered.

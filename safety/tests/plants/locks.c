@@ -338,7 +338,7 @@ void release_spin_by_other(void)
 {
 	LOCKS_OF(a);
 	spin_lock(&a->spin);
-	/* So that it cannot wait for another task before. */
+	/* Preemption is enabled first, so that only the lock forbids waiting for the other task. */
 	preempt_enable_notrace();
 	in_work_of(release_spin);
 }

@@ -37,7 +37,7 @@ extern char __user *user;
 		kfree(p);						\
 	}
 
-/* The same, with the statement run after the object was freed. */
+/* A heap object, and a statement that uses it after it was freed. */
 #define FREED(name, type, count, statement)				\
 	void name(void)							\
 	{								\

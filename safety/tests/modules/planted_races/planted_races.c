@@ -468,7 +468,7 @@ static void sound_own_two(void)
 
 /* -- Cases ------------------------------------------------------------------------------ */
 
-/* @two: by the second thread, or instead @hrtimer or @timer on the first one's CPU. */
+/* @two is done by the second thread; @hrtimer or @timer, instead, on the first thread's CPU. */
 static const struct kind {
 	const char *name;
 	void (*one)(void), (*two)(void);
