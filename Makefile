@@ -169,6 +169,7 @@ deps: $(BUILD)/config.mk
 ##test-arm64     the library and the code generator for arm64, emulated, and the module in guests
 ##test-litmus    handshakes between threads, by memory models
 ##test-newcomer  README's first quarter of an hour in bare Debians, timed (as root)
+##test-apps      the patched programs: test-walks, test-nsd, test-memcached, test-cpio, test-busybox
 ##test-memcached memcached's own tests and ours, in all modes of udp_batch
 ##test-cpio      compare Debian's cpio with compounds and without; test-busybox
 ##test-lua-runtime Lua in the confined engine: tests, attacks, and PUC's tests for 5.1

@@ -4,7 +4,9 @@
 
 COMPOUND_APPS := busybox cpio
 
-.PHONY: $(COMPOUND_APPS) $(COMPOUND_APPS:%=test-%)
+.PHONY: $(COMPOUND_APPS) $(COMPOUND_APPS:%=test-%) test-apps
+
+test-apps: $(COMPOUND_APPS:%=test-%) test-walks test-nsd test-memcached
 
 define compound_app
 $(1): $(BUILD)/$(1)/$(1)
