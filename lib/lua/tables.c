@@ -251,15 +251,21 @@ static void emit_missed(struct compiler *c, const struct cold *cold)
 	emit_jump(c->e, cold->back);
 }
 
-/* The field is not in the first node for its hash, r3: searches the nodes after it. */
-static void emit_next_node(struct compiler *c, const struct cold *cold)
+/* As check_node(), of the nodes after the one in r3. */
+static void check_next_nodes(struct compiler *c, u32 slow)
 {
 	u32 next = emit_label(c->e);
 
 	emit_land(c->e, next);
 	emit_load(c->e, INSN_DW, 3, 3, NODE_NEXT);
-	emit_branch_imm(c->e, INSN_JEQ, 3, 0, cold->target);
-	check_node(c, 0, next, cold->target);
+	emit_branch_imm(c->e, INSN_JEQ, 3, 0, slow);
+	check_node(c, 0, next, slow);
+}
+
+/* The field is not in the first node for its hash, r3: searches the nodes after it. */
+static void emit_next_node(struct compiler *c, const struct cold *cold)
+{
+	check_next_nodes(c, cold->target);
 	use_field(c, 0, cold->target);
 	emit_jump(c->e, cold->back);
 }
@@ -394,18 +400,31 @@ static bool is_index(const struct compiler *c, u32 rk)
 	return types_of_rk(&c->types, c->pc, rk) & T_INTEGER;
 }
 
+static void emit_next_text(struct compiler *c, const struct cold *cold)
+{
+	check_next_nodes(c, cold->target);
+	emit_jump(c->e, cold->back);
+}
+
 /*
- * r3 = the address of the element with the string key R(@key) in the table R(@table); goes to
- * @absent if there is none, or if it is nil.
+ * r3, r4 = the address of the element with the string key R(@key) in the table R(@table), which r1
+ * is, and its tag; goes to @absent if there is none, or if it is nil.
  */
 static void find_by_text(struct compiler *c, u32 table, u32 key, u32 absent, u32 slow)
 {
+	u32 found = emit_label(c->e);
+
 	check_tag(c, table, T_TABLE, TAG_TABLE, slow);
 	load_object(c, 1, table);
 	emit_load(c->e, INSN_DW, 2, REG_BASE, slot(c, key));
-	emit_call(c->e, c->runtime->exports.helpers[HELPER_field]);
-	emit_branch_imm(c->e, INSN_JEQ, 0, 0, absent);
-	emit_mov(c->e, 3, 0);
+	emit_load(c->e, INSN_W, 3, 2, STRING_HASH);
+	emit_load(c->e, INSN_W, 4, 1, TABLE_NODEMASK);
+	emit_alu(c->e, INSN_AND, 3, 4);
+	emit_alu_imm(c->e, INSN_MUL, 3, NODE_SIZE);
+	emit_load(c->e, INSN_DW, 4, 1, TABLE_NODE);
+	emit_alu(c->e, INSN_ADD, 3, 4);
+	check_node(c, 0, cold_path_to(c, emit_next_text, found, absent), absent);
+	emit_land(c->e, found);
 }
 
 /* The table has no such field: the value is nil, unless there is a metatable. */
@@ -425,7 +444,6 @@ static void emit_absent(struct compiler *c, const struct cold *cold)
 static void get_by_text(struct compiler *c, u32 i, u32 back, u32 slow)
 {
 	find_by_text(c, b_of(i), c_of(i), cold_path(c, emit_absent, 0, back), slow);
-	emit_load(c->e, INSN_W, 4, 3, VALUE_TAG);
 	emit_load(c->e, INSN_DW, 5, 3, 0);
 	take_value(c, a_of(i));
 }
@@ -447,7 +465,6 @@ static void set_by_text(struct compiler *c, u32 i, u32 slow)
 	u32 added = emit_label(c->e);
 
 	find_by_text(c, a_of(i), b_of(i), cold_path_to(c, emit_added, added, slow), slow);
-	load_object(c, 1, a_of(i));
 	emit_load(c->e, INSN_B, 0, 1, OBJECT_MARKED);
 	emit_branch_imm(c->e, INSN_JSET, 0, OBJECT_WATCHED, slow);
 	check_barrier(c, c_of(i), slow);

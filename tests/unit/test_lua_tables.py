@@ -242,6 +242,39 @@ def test_keys_in_small_functions(stress: str) -> None:
     assert " alpha=284 " in done.stdout and "\nbeta k1 gamma k2 1 k3 2.5 " in done.stdout
 
 
+# Keys of each length that differ in one character, which are made twice, cleared, and made again.
+TEXTS = """
+local base = ("abcdefghijklmnop"):rep(3)
+local sums = {}
+local function add(n, i, by)
+  local key = base:sub(1, i - 1) .. string.upper("x") .. base:sub(i + 1, n)
+  sums[key] = (sums[key] or 0) + by
+end
+local function all(by)
+  for n = 1, 40 do
+    for i = 1, n do add(n, i, by) end
+  end
+end
+local function sum()
+  local keys, total = 0, 0
+  for key, value in pairs(sums) do keys, total = keys + 1, total + value end
+  return keys, total
+end
+function run()
+  all(1) print(sum()) all(2) print(sum())
+  for key in pairs(sums) do sums[key] = nil end
+  print(sum(), sums.Xb)
+  collectgarbage()
+  all(5) print(sum())
+end
+"""
+
+
+@pytest.mark.parametrize("stress", ["", STRESS], ids=["", "collecting"])
+def test_keys_of_any_length(stress: str) -> None:
+    assert both(stress + TEXTS).stdout == "820\t820\n820\t2460\n0\tnil\n820\t4100\n"
+
+
 # Small functions, which are inlined, with keys that may be strings and may be absent.
 MAYBE = """
 local fields = { a = 1, b = 2, c = 3, [true] = "yes", [false] = "no", [2.5] = "half" }
