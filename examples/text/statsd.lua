@@ -82,9 +82,9 @@ local function flush(out)
     for name, value in pairs(values) do
       n = n + 1
       lines[n] = name .. " " .. value .. "\n"
+      values[name] = nil      -- most names come again, and have their place in the table then
     end
   end
-  counts, gauges = {}, {}
   return n > 0 and write(out, table.concat(lines)) or 0
 end
 

@@ -78,8 +78,9 @@ local function flush(out)
   for from, count in pairs(messages) do
     n = n + 1
     lines[n] = from .. " " .. count .. " " .. (errors[from] or 0) .. "\n"
+    -- Most hosts and programs come again, and have their places in the tables then.
+    messages[from], errors[from] = nil, nil
   end
-  messages, errors = {}, {}
   return n > 0 and write(out, table.concat(lines)) or 0
 end
 
