@@ -34,7 +34,7 @@ struct slot {
  * @want:   the script notifies the library when @done passes this
  * @one:    the 1 that the script writes to the eventfd
  * @news:   counts changes of @want, and QUEUE_STOP, so that the script reads one word instead of
- *          two
+ *          two; it reads the lower half, whose type the compiler knows
  * @done:   number of requests completed; written by the server's thread, as is
  * @asleep: 1: the thread waits for @tail to change
  * @clock:  for clock_gettime(2)
@@ -115,6 +115,12 @@ static inline void write_word(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+/* Was the server's thread killed? */
+static inline bool server_is_gone(const struct server *server)
+{
+	return __atomic_load_n(&server->life, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED;
+}
+
 /* Wakes the thread, if it sleeps, after a change of ring.tail. */
 static inline void ring_wake(struct ring *ring)
 {
@@ -125,8 +131,6 @@ static inline void ring_wake(struct ring *ring)
 
 /* Is the descriptor still the script's?  The program may have closed it and reused its number. */
 bool server_has_script(const struct server *server);
-/* Was the server's thread killed? */
-bool server_is_gone(const struct server *server);
 /* Ends the first unfinished request, number @done, with @err. */
 void server_fail(struct server *server, uint64_t done, int err);
 /* Makes the queue's descriptor readable. */

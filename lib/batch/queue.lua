@@ -50,8 +50,8 @@ do
 
   function run(ring, eventfd, turn, check, always)
     if ring == 0 then return eventfd > 0 and buffer(eventfd) or 0 end
-    -- floor() and remainders tell the compiler that a value is an integer, and how long it is:
-    -- it does not check sums and products of these each time.
+    -- floor(), remainders and "u4" tell the compiler that a value is an integer, and how long it
+    -- is: it does not check sums and products of these each time.
     ring, check = floor(ring) % ADDRESSES, floor(check)
     local slots = ring + SLOTS
     local done = floor((peek(ring + DONE, "i8")))
@@ -61,23 +61,25 @@ do
     local seconds, ns = peek(clock, "i8"), peek(clock + 8, "i8")
     -- As last read: WANT has changed only if NEWS has changed; tail may have changed.
     -- done == want: the thread that waits for a completion waits for this one.
-    local news, want = floor((peek(ring + NEWS, "i8"))), floor((peek(ring + WANT, "i8"))) + 1
+    local news, want = peek(ring + NEWS, "u4"), floor((peek(ring + WANT, "i8"))) + 1
     local tail = floor((peek(ring, "i8")))
     always = always == 1
     while true do
       if done < tail then
         local slot = slots + done % ENTRIES * SLOT
-        local n, result = floor((peek(slot, "i8")))
-        if n == 0 then
-          result = handle()
+        local n, result = (peek(slot, "u4"))
+        if n > 1 then
+          if n == 3 then
+            result = handle(peek(slot + 8, "i8"), peek(slot + 16, "i8"), (peek(slot + 24, "i8")))
+          elseif n == 2 then
+            result = handle(peek(slot + 8, "i8"), (peek(slot + 16, "i8")))
+          else
+            result = call(slot, n)
+          end
         elseif n == 1 then
           result = handle((peek(slot + 8, "i8")))
-        elseif n == 2 then
-          result = handle(peek(slot + 8, "i8"), (peek(slot + 16, "i8")))
-        elseif n == 3 then
-          result = handle(peek(slot + 8, "i8"), peek(slot + 16, "i8"), (peek(slot + 24, "i8")))
         else
-          result = call(slot, n)
+          result = handle()
         end
         -- As in syscript_call(3); the slot's result is already 0.
         if result then
@@ -86,7 +88,7 @@ do
         end
         done = done + 1
         poke(ring + DONE, "i8", done)
-        local now = floor((peek(ring + NEWS, "i8")))
+        local now = peek(ring + NEWS, "u4")
         if now ~= news then
           news, want = now, floor((peek(ring + WANT, "i8"))) + 1
           tail = floor((peek(ring, "i8")))

@@ -168,11 +168,6 @@ static void *serve(void *arg)
 
 /* -- Killed threads ----------------------------------------------------------------- */
 
-bool server_is_gone(const struct server *server)
-{
-	return __atomic_load_n(&server->life, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED;
-}
-
 static unsigned int count_gone(const struct syscript_queue *queue)
 {
 	unsigned int i, gone = 0;
