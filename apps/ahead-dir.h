@@ -39,12 +39,13 @@ static struct
   union ahead_dirent dirent;
 } ahead;
 
+/* Decides once, by the file system of FD, for all of the program's directories.  */
 static bool
-ahead_load (void)
+ahead_load (int fd)
 {
   if (!ahead.read && !ahead.unable)
     {
-      void *library = ahead_wanted () ? ahead_library () : NULL;
+      void *library = ahead_wanted () && ahead_pays_on (fd) ? ahead_library () : NULL;
       if (library)
         ahead.read = (ahead_readdirplus *) dlsym (library, "syscript_readdirplus");
       ahead.unable = !ahead.read;
@@ -58,7 +59,7 @@ ahead_begin (DIR *dirp)
 {
   if (ahead.seen < AHEAD_AFTER && !ahead_always ())
     return false;
-  if (!ahead_may_use (dirfd (dirp)) || !ahead_load ())
+  if (!ahead_may_use (dirfd (dirp)) || !ahead_load (dirfd (dirp)))
     return false;
   off_t at = telldir (dirp);
   if (lseek (dirfd (dirp), at, SEEK_SET) != at)

@@ -168,12 +168,29 @@ ahead_age (FTS *sp)
     }
 }
 
+/* Does reading ahead pay in DIR, which is open as FD? Asks once for each device in turn, since
+   that may be a server's work.  */
+static bool
+pays_in (FTSENT const *dir, int fd)
+{
+  static dev_t asked;
+  static bool pays;
+  if (asked != dir->fts_statp->st_dev)
+    {
+      asked = dir->fts_statp->st_dev;
+      pays = ahead_pays_on (fd);
+    }
+  return pays;
+}
+
 /* May attributes of files in DIR, which is open as FD, be read before their turn? Not for programs
    that act on them (FTS_AHEAD_OWN), if other users can meanwhile replace the files by links.  */
 static bool
 may_look (FTS const *sp, FTSENT *dir, int fd)
 {
   struct stat st;
+  if (!pays_in (dir, fd))
+    return false;
   if (!ISSET (FTS_AHEAD_OWN))
     return true;
   if (!(dir->fts_flags & (FTS_OWN | FTS_OTHERS)))

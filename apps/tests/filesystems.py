@@ -57,19 +57,19 @@ MS_REMOUNT = 32
 # What others change meanwhile, in the kernel's own file systems, is the same at last.
 TRIES = 6
 # Why a file system gains little, or loses.
-BY_PATH = "looks up each name by its path"
+CHECKED = "not read ahead: names are checked each time"
 SERVER = "asks a server for each file"
 FEW = "too few files"
 WHY = {
     "ext2-typeless": "entries have no types",
-    "vfat": BY_PATH,
+    "vfat": CHECKED,
     "fuse-ext4": SERVER,
     "fuse-ntfs": SERVER,
-    "nfs": BY_PATH,
+    "nfs": CHECKED,
     "9p": SERVER + "; ls also for labels",
     "virtiofs": SERVER,
     "squashfs": "batches reread directories",
-    "proc": BY_PATH,
+    "proc": CHECKED,
     "sys": FEW,
     "cgroup2": FEW,
     "tracefs": FEW,

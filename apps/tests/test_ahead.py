@@ -21,6 +21,24 @@ import ninja_build  # noqa: E402
 
 pytest_plugins = ["trees"]
 
+# -- Both, and the programs of test_walks.py --------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "loads"), [(0x01021994, True), (0x6969, False)])
+def test_reads_ahead_where_it_pays(
+    tree: Path, tmp_path: Path, unreliable: Path, of_type: Path, kind: int, loads: bool
+) -> None:
+    """On tmpfs, not on NFS."""
+    ninja_build.make_build(tree / "build", sources=330, headers=250, each=5)
+    env = failing(unreliable, tmp_path, 100)
+    env |= {"LD_PRELOAD": str(of_type), "KIND": str(kind)}
+    del env["SYSCRIPT_AHEAD"]
+    for command in ("du -s .", "find . -size +3", "ls -lR", "rsync -r .", "ninja -C build"):
+        (tmp_path / "count").unlink(missing_ok=True)
+        assert run("ahead", *command.split(), cwd=tree, **env)[0] == 0
+        assert (tmp_path / "count").exists() == loads, command
+
+
 # -- rsync -------------------------------------------------------------------------------
 
 RSYNC = [

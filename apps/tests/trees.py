@@ -70,6 +70,24 @@ __attribute__((destructor)) static void tell(void)
 """
 
 
+# Says of every directory that its file system has the type KIND.
+OF_TYPE = """
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+static int tell(struct statfs *fs)
+{
+	memset(fs, 0, sizeof(*fs));
+	fs->f_type = atoi(getenv("KIND"));
+	return 0;
+}
+int statfs64(const char *path, struct statfs *fs) { return tell(fs); }
+int fstatfs64(int fd, struct statfs *fs) { return tell(fs); }
+int statfs(const char *path, struct statfs *fs) { return tell(fs); }
+int fstatfs(int fd, struct statfs *fs) { return tell(fs); }
+"""
+
+
 # A directory with one file whose name is too long for struct dirent.
 LONG_NAMES = """
 #define _GNU_SOURCE
@@ -171,6 +189,12 @@ def make_library(place: Path, source: str, *options: str) -> Path:
 def unreliable(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("unreliable")
     return make_library(place, UNRELIABLE, f"-I{BUILD / 'include'}")
+
+
+@pytest.fixture(scope="session")
+def of_type(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("of-type")
+    return make_library(place, OF_TYPE) / "libsyscript.so.0"
 
 
 @pytest.fixture(params=[300, 1024, 4095])
