@@ -8,8 +8,8 @@
 --   ms    how long to wait for the first message: 0 not at all, -1 for ever
 --
 -- Returns the number of queries and answers received, or the first receive's negative errno; and
--- the number of queries answered from the cache so far. Messages that do not hold exactly one
--- question are dropped.
+-- the number of queries answered from the cache so far. Messages that are not plain queries with
+-- exactly one question are dropped.
 
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local CLOCK_MONOTONIC = const.CLOCK_MONOTONIC
@@ -20,6 +20,7 @@ local peek, poke, sub, lower = util.peek, util.poke, string.sub, string.lower
 
 local BATCH, SIZE, ADDRESS = 16, 2048, 28
 local FLAGS, HEADER, LABEL_MOST = 2, 12, 63       -- places in a message; maximum bytes of a label
+local QUERY_MOST, ANSWER = 8, 128                 -- the first byte of flags: less in plain queries
 local KEPT_MOST, SPELT_MOST, WAITS_MOST = 1000, 1000, 1000
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
@@ -45,8 +46,8 @@ local in_, up_in = messages(data, names), messages(answers)
 local out, out_bufs = messages(data, names)
 local inbox, up_inbox = net.messages(in_, BATCH), net.messages(up_in, BATCH)
 
--- By question, in lower case: the answer's bytes between its ID and the question, and after it.
--- Includes those of the previous second.
+-- By question, its name in lower case, and all else of the query but its ID: the answer's bytes
+-- between its ID and the question, and after it. Includes those of the previous second.
 local kept, kept_before = {}, {}
 local nkept, second, answered = 0, 0, 0
 -- By query, as spelt in this second: the answer; both without their IDs.
@@ -64,8 +65,8 @@ local function begin_second()
   end
 end
 
--- The question of a message of n bytes, in lower case, with the bytes after it in a query; and its
--- end, counted from the message.
+-- The question of a message of n bytes, its name in lower case; and its end, counted from the
+-- message.
 local function question(at, n)
   if n < HEADER + 5 or peek(at + 4, "b2") ~= 1 then return nil end
   local stop, len = HEADER, peek(at + HEADER, "u1")
@@ -74,7 +75,7 @@ local function question(at, n)
     if len > LABEL_MOST or stop + 5 > n then return nil end
     len = peek(at + stop, "u1")
   end
-  return lower(str_in(at + HEADER, stop + 5 - HEADER)), stop + 5
+  return lower(str_in(at + HEADER, stop - HEADER)) .. str_in(at + stop, 5), stop + 5
 end
 
 -- Forwards the question of message i to the other server.
@@ -96,8 +97,8 @@ end
 -- The answer to query i of n bytes, from its flags on; nil if it is forwarded, or dropped.
 local function look_up(up, i, at, n, query)
   local key, stop = question(at, n)
-  if not key or peek(at + FLAGS, "u1") >= 128 then return nil end
-  if stop < n then key = key .. str_in(at + stop, n - stop) end
+  if not key or peek(at + FLAGS, "u1") >= QUERY_MOST then return nil end
+  key = key .. str_in(at + stop, n - stop) .. sub(query, 1, HEADER - FLAGS)
   local answer = kept[key] or kept_before[key]
   if not answer or stop + #answer[2] > SIZE then return forward(up, i, str_in(at, n), key) end
   if nspelt == SPELT_MOST then spelt, nspelt = {}, 0 end
@@ -134,7 +135,7 @@ local function take_answers(sock, up)
     local key, stop = question(at, len)
     local number = key and peek(at, "b2")
     local wait = number and waits[number]
-    if wait and sub(wait.key, 1, #key) == key and peek(at + FLAGS, "u1") >= 128 then
+    if wait and sub(wait.key, 1, #key) == key and peek(at + FLAGS, "u1") >= ANSWER then
       local text = str_in(at, len)
       waits[number], nwaits = nil, nwaits - 1
       sendto(sock, wait.id .. sub(text, 3), #text, MSG_DONTWAIT, wait.name, #wait.name)

@@ -57,7 +57,7 @@ for name in ([[Accept Accept-Encoding Accept-Language Authorization Cache-Contro
     If-Modified-Since If-None-Match Origin Pragma Range Referer User-Agent]]):gmatch("%S+") do
   kinds[name], kinds[lower(name)] = false, false
 end
-for _, name in ipairs { "Connection", "Content-Length", "Host" } do
+for _, name in ipairs { "Connection", "Content-Length", "Host", "Transfer-Encoding" } do
   kinds[name], kinds[lower(name)] = lower(name), lower(name)
 end
 
@@ -81,9 +81,10 @@ local function request_line(at, stop)
 end
 
 -- The headers at an address: whether there is a Host, whether the connection persists, the body's
--- length, and where it begins; nil if they are malformed or not whole.
+-- length, and where it begins; nil if they are malformed or not whole, or if another server could
+-- take another length from them.
 local function headers(at, stop)
-  local host, keep, length = false, true, 0
+  local host, keep, length = false, true, nil
   poke(stop, "u1", 0)
   while peek(at, "u2") ~= CRLF do
     local colon = find(at, stop - at, ":")
@@ -98,7 +99,10 @@ local function headers(at, stop)
     if not len or peek(value + len, "u2") ~= CRLF then return nil end
     at = value + len
     if kind == "host" then
+      if host then return nil end
       host = true
+    elseif kind == "transfer-encoding" then
+      return nil
     elseif kind then
       while value < at and (peek(value, "u1") == BLANK or peek(value, "u1") == TAB) do
         value = value + 1
@@ -106,13 +110,14 @@ local function headers(at, stop)
       if kind == "connection" then
         keep = at - value ~= #"close" or lower(str_in(value, #"close")) ~= "close"
       else
-        length = tonumber(match(str_in(value, at - value), "^%d+"))
+        local digits = match(str_in(value, at - value), "^(%d+)[ \t]*$")
+        if length or not digits then return nil end
+        length = tonumber(digits)
       end
     end
     at = at + 2
   end
-  if not length then return nil end
-  return host, keep, length, at + 2
+  return host, keep, length or 0, at + 2
 end
 
 -- The reply to the request from at to stop, and where the next one begins: nil to close the

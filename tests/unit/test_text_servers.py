@@ -154,14 +154,34 @@ def test_dns_forward() -> None:
         for bad in b"", whole[:12], whole[:-1], answer(whole), whole[:12] + b"\x40" + whole[13:]:
             client.send(bad)
         client.send(whole[:4] + b"\0\2" + whole[6:])
+        client.send(whole[:2] + b"\x29" + whole[3:])
         assert serve() == 5
         assert not select.select([upstream, client], [], [], 0.05)[0]
+        # Others' answers are not given for flags, counts and types that differ.
+        whole = query(12, "www.example.org")
+        for other in (
+            whole[:2] + b"\0" + whole[3:],
+            whole[:3] + b"\x10" + whole[4:],
+            whole[:11] + b"\1" + whole[12:],
+            whole[:-3] + b"\x41" + whole[-2:],
+            whole[:-3] + b"\x61" + whole[-2:],
+        ):
+            client.send(other)
+            assert serve() == 5
+            asked = upstream.recv(4096)
+            assert asked[2:] == other[2:]
+            upstream.send(answer(asked))
+            assert serve() == 5
+            assert client.recv(4096) == answer(other)
         assert script.call(sock.fileno(), up.fileno(), 16, 10)[0] == 0
     for s in socks:
         s.close()
 
 
 HEAD = b"Host: www.example.org\r\nAccept: */*\r\n"
+LENGTH = b"Content-Length: 3\r\n"
+LIST = b"Content-Length: 3,3\r\n"
+CHUNKED = b"transfer-Encoding: chunked\r\n"
 
 
 @pytest.mark.parametrize(
@@ -178,6 +198,12 @@ HEAD = b"Host: www.example.org\r\nAccept: */*\r\n"
         (b"GET ? HTTP/1.1\r\n" + HEAD + b"\r\n", 400, b"bad request\n", False),
         (b"GET / HTTP/1.1\r\nHost: a\nb\r\n\r\n", 400, b"bad request\n", False),
         (b"GET / HTTP/1.1\r\n" + HEAD + b"X y: z\r\n\r\n", 400, b"bad request\n", False),
+        (b"GET / HTTP/1.1\r\n" + HEAD + b"host: x\r\n\r\n", 400, b"bad request\n", False),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + LENGTH + LENGTH + b"\r\nabc", 400, b"bad request\n", False),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + LIST + b"\r\nabc", 400, b"bad request\n", False),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length:\r\n\r\n", 400, b"bad request\n", False),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + CHUNKED + b"\r\n0\r\n\r\n", 400, b"bad request\n", False),
+        (b"PUT / HTTP/1.1\r\n" + HEAD + LENGTH[:-2] + b" \r\n\r\nabc", 405, b"GET only\n", True),
         (b"GET / HTTP/1.1\r\n" + HEAD + b"X-Y:\r\n\r\n", 200, b"syscript\n", True),
         (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length: 3\r\n\r\nabc", 405, b"GET only\n", True),
         (b"PUT / HTTP/1.1\r\n" + HEAD + b"Content-Length: 9\r\n\r\nabc", 405, b"GET only\n", False),
