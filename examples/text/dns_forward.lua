@@ -111,11 +111,12 @@ end
 local function serve(sock, up, got)
   local at, len_at, answer_len_at, first = data, in_ + MSG_LEN, out_bufs + IOV_LEN, 0
   for i = 0, got - 1 do
-    local n = peek(len_at)
-    local query = str_in(at + FLAGS, n > FLAGS and n - FLAGS or 0)
-    local answer = spelt[query] or look_up(up, i, at, n, query)
+    local n, flags = peek(len_at), at + FLAGS
+    local query = str_in(flags, n > FLAGS and n - FLAGS or 0)
+    local answer = spelt[query]
+    if not answer then answer = look_up(up, i, at, n, query) end
     if answer then
-      poke(answer_len_at, "u8", FLAGS + str_out(answer, at + FLAGS))
+      poke(answer_len_at, "u8", FLAGS + str_out(answer, flags))
     else
       send_answers(sock, first, i)
       first = i + 1
@@ -158,7 +159,8 @@ function run(sock, up, max, ms)
   local taken, first = 0, EAGAIN
   begin_second()
   repeat
-    local got = recv(sock, inbox, math.min(max - taken, BATCH), MSG_DONTWAIT)
+    local most = max - taken
+    local got = recv(sock, inbox, most < BATCH and most or BATCH, MSG_DONTWAIT)
     if got > 0 then serve(sock, up, got) end
     local back = got < BATCH and nwaits > 0 and take_answers(sock, up) or 0
     if taken == 0 and got < 0 and got ~= EAGAIN then return got, answered end
@@ -167,7 +169,8 @@ function run(sock, up, max, ms)
       if ready <= 0 then return ready, answered end
       ms, got = 0, 1
     else
-      taken = taken + math.max(got, 0) + math.max(back, 0)
+      if got > 0 then taken = taken + got end
+      if back > 0 then taken = taken + back end
     end
   until got <= 0 and back <= 0 or taken >= max
   return taken, answered
