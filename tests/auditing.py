@@ -7,6 +7,7 @@ Uses netlink directly: installing the audit daemon would audit the machine that 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import socket
 import struct
@@ -21,7 +22,7 @@ TASK, EXIT = 1, 4
 NEVER, ALWAYS = 0, 2
 EQUAL = 0x40000000
 WATCH, EXIT_CODE, ARCH, ARG0, KEY = 105, 103, 11, 200, 210
-X86_64 = 0xC000003E
+MACHINE = 0xC00000B7 if platform.machine() == "aarch64" else 0xC000003E
 TYPES = {1300: "SYSCALL", 1302: "PATH", 1306: "SOCKADDR", 1307: "CWD", 1320: "EOE"}
 REQUEST_ACK = 1 | 4
 ERROR = 2

@@ -12,6 +12,7 @@ import errno
 import functools
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,8 @@ OPERATIONS = ["NE", "LT", "LE", "EQ", "GE", "GT", "MASKED_EQ"]  # from 1 on
 # tools/deps fetches.
 PODMAN_PROFILE = Path("/usr/share/containers/seccomp.json")
 DOCKER_PROFILE = Path(__file__).resolve().parents[1] / "build/deps/docker-seccomp.json"
+CONTAINER_PROFILE = PODMAN_PROFILE if PODMAN_PROFILE.exists() else DOCKER_PROFILE
+MACHINE = "arm64" if platform.machine() == "aarch64" else "amd64"  # Debian's name
 
 
 def error(number: int) -> int:
@@ -64,11 +67,21 @@ class Comparison(ctypes.Structure):
     ]
 
 
+@functools.cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(ctypes.util.find_library("seccomp") or "libseccomp.so.2")
+
+
+def number(name: str) -> int:
+    """A system call's number, or a negative one if this machine or libseccomp lacks the call."""
+    return _library().seccomp_syscall_resolve_name(name.encode())
+
+
 class Filter:
     """A filter under construction; load() applies it to this process for good."""
 
     def __init__(self, default: int) -> None:
-        self.so = ctypes.CDLL(ctypes.util.find_library("seccomp") or "libseccomp.so.2")
+        self.so = _library()
         self.so.seccomp_init.restype = ctypes.c_void_p
         self.so.seccomp_init.argtypes = [ctypes.c_uint32]
         self.so.seccomp_rule_add_array.argtypes = [
@@ -82,8 +95,8 @@ class Filter:
 
     def rule(self, action: int, name: str, *conditions: Condition) -> bool:
         """False if libseccomp does not know the call."""
-        number = self.so.seccomp_syscall_resolve_name(name.encode())
-        if number < 0 or action == self.default:
+        nr = number(name)
+        if nr < 0 or action == self.default:
             return False
         array = (Comparison * max(len(conditions), 1))(
             *(
@@ -91,7 +104,7 @@ class Filter:
                 for c in conditions
             )
         )
-        done = self.so.seccomp_rule_add_array(self.context, action, number, len(conditions), array)
+        done = self.so.seccomp_rule_add_array(self.context, action, nr, len(conditions), array)
         assert done == 0, (name, done)
         return True
 
@@ -124,13 +137,13 @@ def load(program: bytes) -> None:
 
 
 def _applies(rule: dict) -> bool:
-    """Whether a rule applies to an x86-64 container without capabilities."""
+    """Whether a rule applies to a container of this machine without capabilities."""
     includes, excludes = rule.get("includes") or {}, rule.get("excludes") or {}
     if includes.get("caps"):
         return False
-    if includes.get("arches") and "amd64" not in includes["arches"]:
+    if includes.get("arches") and MACHINE not in includes["arches"]:
         return False
-    return "amd64" not in (excludes.get("arches") or [])
+    return MACHINE not in (excludes.get("arches") or [])
 
 
 def _conditions(rule: dict) -> Iterator[Condition]:
@@ -139,7 +152,7 @@ def _conditions(rule: dict) -> Iterator[Condition]:
         yield Condition(arg["index"], operation, arg["value"], arg.get("valueTwo", 0))
 
 
-def container(path: Path = PODMAN_PROFILE) -> Filter:
+def container(path: Path = CONTAINER_PROFILE) -> Filter:
     """The default profile of a container runtime."""
     profile = json.loads(path.read_text())
     found = Filter(error(profile.get("defaultErrnoRet", 1)))

@@ -20,11 +20,14 @@ import auditing
 import pytest
 import seccomp
 from auditing import Auditing, Event, Rule
+from conftest import script_descriptors
 from library import AUTO, BUILD, Library
 from test_filters import CALLS, NUMBERS, Inside, Outside, in_child
 
 STORM = BUILD / "tests/vm/test_watcher_storm"
 AT_FDCWD = -100
+# What os.dup2() calls.
+DUP2 = "dup2" if "dup2" in NUMBERS else "dup3"
 O_WRONLY, O_CREAT = os.O_WRONLY, os.O_CREAT
 # The fields of a record that must be the same inside and outside.
 SAME = {
@@ -44,7 +47,7 @@ def audit() -> Iterator[Auditing]:
 
 def rule(*names: str, **more: int | str) -> Rule:
     kinds = {"key": auditing.KEY, "exit": auditing.EXIT_CODE, "a0": auditing.ARG0}
-    fields = [(auditing.ARCH, auditing.X86_64)]
+    fields = [(auditing.ARCH, auditing.MACHINE)]
     fields += [(kinds[name], value) for name, value in more.items()]
     return Rule([NUMBERS[name] for name in names], fields)
 
@@ -123,10 +126,10 @@ def test_records_are_those_of_calls_outside(audit: Auditing, tmp_path: Path) -> 
         os.dup2(1, 79)
         return [first, second]
 
-    audit.add(rule("dup2", key="syscript"))
+    audit.add(rule(DUP2, key="syscript"))
     (outside, inside), events = watched(audit, work)
     assert inside == outside
-    marks = [i for i, e in enumerate(events) if e.call["syscall"] == str(NUMBERS["dup2"])]
+    marks = [i for i, e in enumerate(events) if e.call["syscall"] == str(NUMBERS[DUP2])]
     assert len(marks) == 3, "os.dup2 marks where each begins and ends"
     plain = [seen(e) for e in events[marks[0] + 1 : marks[1]]]
     ours = [seen(e) for e in events[marks[1] + 1 : marks[2]]]
@@ -151,13 +154,15 @@ def test_call_of_the_script_has_a_record_of_its_own(audit: Auditing, tmp_path: P
 
     def work() -> object:
         inside = Inside(["openat"])
-        return [inside.fd, inside.many([call, call])]
+        inside.many([call, call])
+        # The confined engine's Lua has a descriptor besides the library's.
+        return [*script_descriptors()]
 
-    (fd, _), events = watched(audit, work)
+    fds, events = watched(audit, work)
     *before, one, two, last = events
     assert [one.call["exit"], two.call["exit"]] == [str(-errno.ENOENT)] * 2
     assert last.call["syscall"] in (str(NUMBERS["ioctl"]), str(NUMBERS["lseek"]))
-    assert int(last.call["a0"], 16) == fd and last.call["success"] == "yes"
+    assert int(last.call["a0"], 16) in fds and last.call["success"] == "yes"
     assert last.call["items"] == "0" and not last.of("PATH")
 
 

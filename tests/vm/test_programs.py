@@ -17,6 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import programs as p
+import seccomp
 import subproc_server
 from confined import insn as i
 from confined.kernel import Arena, lib
@@ -235,7 +236,7 @@ def test_contexts() -> None:
     """Calls that sleep or need the current task are refused at load time."""
     load = lambda *code, **options: p.load(p.image([b"".join([*code, i.EXIT])]), **options)  # noqa: E731
     refused = "insn 0: makes a system call, which only scripts of a process do"
-    assert load(i.outside(i.SYSCALL + 110)) == (-errno.ENOEXEC, refused)  # getppid
+    assert load(i.outside(i.SYSCALL + seccomp.number("getppid"))) == (-errno.ENOEXEC, refused)
     assert load(i.outside(i.CALL_SYSCALL)) == (-errno.ENOEXEC, refused)
     assert load(i.outside(i.CALL_BATCH)) == (-errno.ENOEXEC, refused)
     assert load(i.outside(i.SYSCALL + 4000)) == (-errno.ENOEXEC, refused)
@@ -245,8 +246,9 @@ def test_contexts() -> None:
         fd, text = lib.register(image, engine=1, **arena.shared())
         assert fd == -errno.ENOEXEC
         assert text == ("insn 0: calls a function of a subsystem, which only its programs have")
-    lua = p.load(b"function run() end", engine=0, device="/dev/syscript-luajit")
-    assert lua == (-errno.EOPNOTSUPP, "engine luajit cannot run without a process")
+    if seccomp.MACHINE == "amd64":
+        lua = p.load(b"function run() end", engine=0, device="/dev/syscript-luajit")
+        assert lua == (-errno.EOPNOTSUPP, "engine luajit cannot run without a process")
     assert not p.programs()
 
 
