@@ -91,11 +91,16 @@ void choose_is_watched(void)
 	__atomic_store_n(&kernel_is_watched, true, __ATOMIC_RELAXED);
 }
 
+static bool is_watched(void)
+{
+	return __atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED);
+}
+
 bool choose_batches(void)
 {
 	int backend = choose_backend(SYSCRIPT_BACKEND_AUTO), engine = choose_engine(0);
 
-	return !__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED) &&
+	return !is_watched() &&
 	       (backend == SYSCRIPT_BACKEND_AUTO || backend == SYSCRIPT_BACKEND_KERNEL) &&
 	       (!engine || engine == SYSCRIPT_LUA_ON_CONFINED);
 }
@@ -204,7 +209,7 @@ static int register_auto(const struct choice *choice, struct syscript_register *
 {
 	int ret = -EOPNOTSUPP;
 
-	if (!__atomic_load_n(&kernel_is_watched, __ATOMIC_RELAXED))
+	if (!is_watched())
 		ret = register_in_kernel(reg, true);
 	if (!device_unavailable(ret))
 		return ret;
@@ -215,11 +220,17 @@ static int register_auto(const struct choice *choice, struct syscript_register *
 	return ret == -EOPNOTSUPP ? register_after(reg) : ret;
 }
 
+static unsigned int confined_backend(const struct choice *choice)
+{
+	return choice->backend == SYSCRIPT_BACKEND_AUTO && is_watched() ? SYSCRIPT_BACKEND_USER :
+									  choice->backend;
+}
+
 int choose_register(const struct choice *choice, struct syscript_register *reg)
 {
 	if (reg->engine == lua_engine.id ||
 	    (reg->engine == SYSCRIPT_ENGINE_LUAJIT && !choose_has_luajit()))
-		return register_confined(reg, choice->backend);
+		return register_confined(reg, confined_backend(choice));
 	switch (choice->backend) {
 	case SYSCRIPT_BACKEND_AUTO:
 		return register_auto(choice, reg);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend_select.h"
 #include "lua_shared_image.h"
 #include "lua_host.h"
 #include "lua_vm.h"
@@ -25,6 +26,16 @@ static int enter_here(struct vm *vm)
 	return confined_engine.call(vm->inner, &call);
 }
 
+/* As compound_has_failed(). An observer who stopped the run would stop the next scripts', too. */
+static bool has_failed(struct vm *vm, int err)
+{
+	if (!compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
+		return false;
+	if (err == -EOPNOTSUPP)
+		choose_is_watched();
+	return true;
+}
+
 /*
  * The script's whole state is in the arena. If the kernel does not begin the run, because the
  * thread is watched, or the program has closed unknown descriptors, the same run is made here.
@@ -38,8 +49,7 @@ static int enter_kernel(struct vm *vm)
 	err = device_call(vm->kernel.fd, &call);
 	if (!err)
 		return 0;
-	if (compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN) ||
-	    vm->backend == SYSCRIPT_BACKEND_KERNEL)
+	if (has_failed(vm, err) || vm->backend == SYSCRIPT_BACKEND_KERNEL)
 		return err;
 	if (vm->another)
 		return -EOPNOTSUPP;
@@ -199,7 +209,7 @@ static int end_owning(struct script *script, struct vm *vm, const struct runtime
 	struct program *program = script->program;
 
 	vm->run->error[0] = '\0';
-	if (err && !compound_has_failed(&vm->kernel, err, vm->run->error, RUN_ERROR_LEN))
+	if (err && !has_failed(vm, err))
 		return -ESTALE;
 	err = after(vm, io, err);
 	if (!err)

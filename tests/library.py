@@ -12,6 +12,7 @@ from pathlib import Path
 BUILD = Path(__file__).resolve().parent.parent / "build"
 AUTO = 0  # SYSCRIPT_BACKEND_AUTO
 KERNEL = 1  # SYSCRIPT_BACKEND_KERNEL
+CONFINED = 0x101  # SYSCRIPT_LUA_ON_CONFINED
 
 
 class Options(ctypes.Structure):

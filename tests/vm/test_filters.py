@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import seccomp
-from library import AUTO, Library
+from library import AUTO, CONFINED, Library
 from runner import SLOWDOWN
 from seccomp import Condition, Filter
 
@@ -373,8 +373,9 @@ def test_random_filters(seed: int) -> None:
     assert said == []
 
 
-def after_a_trap() -> list[int]:
+def after_a_trap(engine: int) -> list[int]:
     """Results of runs (backend AUTO) of a script whose call goes to a SIGSYS handler."""
+    source = b"function run() syscall.getppid() return 1 end"
     library = Library()
     signal.signal(signal.SIGSYS, lambda *_: None)
     chosen = Filter(seccomp.ALLOW)
@@ -382,13 +383,14 @@ def after_a_trap() -> list[int]:
     chosen.load()
     ended = []
     for _ in range(2):
-        fd, text = library.register(b"function run() syscall.getppid() return 1 end", backend=AUTO)
+        fd, text = library.register(source, backend=AUTO, engine=engine)
         assert fd >= 0, text
         ended.append(library.call(fd)[0])
     return ended
 
 
-def test_library_goes_on_in_user_space() -> None:
-    status, said = in_child(after_a_trap)
+@pytest.mark.parametrize("engine", [0, CONFINED])
+def test_library_goes_on_in_user_space(engine: int) -> None:
+    status, said = in_child(lambda: after_a_trap(engine))
     assert status == 0, said
     assert said == [-errno.EOPNOTSUPP, 1]
