@@ -65,9 +65,10 @@ ahead_always (void)
 }
 
 /* Does reading ahead pay on the file system of directory FD? Not where each name is checked again
-   before it is used: a batch saves little beside that work. (On FUSE, ls and rsync gain.)  */
+   before it is used: a batch saves little beside that work. On FUSE it pays for a program that
+   makes several calls for each file (SEVERAL).  */
 static inline bool
-ahead_pays_on (int fd)
+ahead_pays_on (int fd, bool several)
 {
   struct statfs fs;
   if (ahead_always ())
@@ -90,6 +91,8 @@ ahead_pays_on (int fd)
     case 0x6b414653:  /* kAFS */
     case 0x73757245:  /* Coda */
       return false;
+    case 0x65735546:  /* FUSE, virtiofs */
+      return several;
     default:
       return true;
     }

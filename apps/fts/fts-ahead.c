@@ -178,7 +178,7 @@ pays_in (FTSENT const *dir, int fd)
   if (asked != dir->fts_statp->st_dev)
     {
       asked = dir->fts_statp->st_dev;
-      pays = ahead_pays_on (fd);
+      pays = ahead_pays_on (fd, false);
     }
   return pays;
 }

@@ -65,7 +65,7 @@ StatAhead::StatAhead(const std::vector<Node*>& targets, DepsLog* deps_log) {
                  edge->outputs_[0]->ahead() == Node::kNotAhead))
       AddNeeded(edge, deps_log);
   }
-  if ((nodes_.size() < AHEAD_KNOWN && !ahead_always()) || !ahead_pays_on(AT_FDCWD))
+  if ((nodes_.size() < AHEAD_KNOWN && !ahead_always()) || !ahead_pays_on(AT_FDCWD, false))
     return;
   void* library = ahead_library();
   if (StatMany* stat_many =
