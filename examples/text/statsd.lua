@@ -55,24 +55,27 @@ end
 -- Takes the datagrams that were received: usually one count each, of which only the name becomes
 -- a string.
 local function take(got)
-  local at, len_at = data, lens
-  for _ = 1, got do
-    local n, done = peek(len_at), false
+  local at = data
+  for len_at = lens, lens + (got - 1) * MSG, MSG do
+    local n = peek(len_at)
     local colon = find(at, n, ":")
     if colon then
-      local rest = n - colon - 1
-      local value, len = number(at + colon + 1, rest)
-      if value and rest - len == 2 and peek(at + n - 2, "u2") == COUNT then
+      local value, len = number(at + colon + 1, n - colon - 1)
+      if value and colon + len + 3 == n and peek(at + n - 2, "u2") == COUNT then
         local name = str_in(at, colon)
         local sum = counts[name]
-        if sum or (colon > 0 and not find(at, colon, "\n")) then
-          counts[name], done = (sum or 0) + value, true
+        if sum then
+          counts[name] = sum + value
+          goto taken
+        elseif colon > 0 and not find(at, colon, "\n") then
+          counts[name] = value
+          goto taken
         end
       end
     end
-    if not done then take_lines(str_in(at, n)) end
+    take_lines(str_in(at, n))
+    ::taken::
     at = at + SIZE
-    len_at = len_at + MSG
   end
 end
 

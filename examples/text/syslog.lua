@@ -48,28 +48,30 @@ end
 
 -- Takes the messages that were received. Usually only host and program become a string.
 local function take(got)
-  local at, len_at = data, lens
-  for _ = 1, got do
-    local n, done, priority, len = peek(len_at), false
-    if n > TIME + 4 and peek(at, "u1") == LESS then priority, len = number(at + 1, n - 1) end
-    if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
-      local from = at + len + 2 + TIME
-      local left = at + n - from
-      -- After a time such as "Oct 11 22:14:15 ".
-      local host = left > 0 and peek(from - 7, "u1") == COLON and
-                   peek(from - 4, "u1") == COLON and peek(from - 1, "u1") == BLANK and
-                   find(from, left, " ")
-      if host and host > 0 then
-        local program = find(from + host + 1, left - host - 1, "[: ") or left - host - 1
-        if program > 0 then
-          count(str_in(from, host + 1 + program), priority)
-          done = true
+  local at = data
+  for len_at = lens, lens + (got - 1) * MSG, MSG do
+    local n = peek(len_at)
+    if n > TIME + 4 and peek(at, "u1") == LESS then
+      local priority, len = number(at + 1, n - 1)
+      if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
+        local from, left = at + len + 2 + TIME, n - len - 2 - TIME
+        -- After a time such as "Oct 11 22:14:15 ".
+        local host = left > 0 and peek(from - 7, "u1") == COLON and
+                     peek(from - 4, "u1") == COLON and peek(from - 1, "u1") == BLANK and
+                     find(from, left, " ")
+        if host and host > 0 then
+          local rest = left - host - 1
+          local program = find(from + host + 1, rest, "[: ") or rest
+          if program > 0 then
+            count(str_in(from, host + 1 + program), priority)
+            goto taken
+          end
         end
       end
     end
-    if not done then take_text(str_in(at, n)) end
+    take_text(str_in(at, n))
+    ::taken::
     at = at + SIZE
-    len_at = len_at + MSG
   end
 end
 
