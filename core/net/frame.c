@@ -97,8 +97,11 @@ static void put_sum(unsigned char *p, unsigned int v)
 	memcpy(p, &v16, 2);
 }
 
+/* Functions of a few instructions, which calls would double. */
+#define ALWAYS_INLINE	inline __attribute__((always_inline))
+
 /* The sum of the pseudo header: addresses, protocol, and the datagram's length. */
-static unsigned long pseudo_sum(const struct frame *frame)
+static ALWAYS_INLINE unsigned long pseudo_sum(const struct frame *frame)
 {
 	const struct layout *ip = layout_of(frame);
 	const unsigned char *addresses = frame->data + ip->addresses;
@@ -112,7 +115,7 @@ static unsigned long pseudo_sum(const struct frame *frame)
 }
 
 /* Leaves the sum over the payload to the device, or to frame_complete(). */
-static void sum_later(struct frame *frame)
+static ALWAYS_INLINE void sum_later(struct frame *frame)
 {
 	put_sum(frame->data + frame->udp + UDP_SUM, frame_fold(pseudo_sum(frame)));
 	frame->sum = FRAME_SUM_PARTIAL;
@@ -120,7 +123,7 @@ static void sum_later(struct frame *frame)
 	frame->sum_at = frame->udp + UDP_SUM;
 }
 
-static inline void sum_ip4(struct frame *frame)
+static ALWAYS_INLINE void sum_ip4(struct frame *frame)
 {
 	unsigned char *ip = frame->data + ETH_LEN;
 
@@ -277,8 +280,7 @@ unsigned int frame_ports(const struct frame *frame)
 /* -- Replies ------------------------------------------------------------------- */
 
 /* Inline, so that @n is a constant: three copies are then a few loads and stores. */
-static inline __attribute__((always_inline)) void exchange(unsigned char *a, unsigned char *b,
-							unsigned int n)
+static ALWAYS_INLINE void exchange_bytes(unsigned char *a, unsigned char *b, unsigned int n)
 {
 	unsigned char t[16];
 
@@ -315,17 +317,17 @@ int frame_reply(struct frame *frame, unsigned int len)
 
 	if (!frame->udp || len > FRAME_MAX || end > frame->len)
 		return 0;
-	exchange(data, data + 6, 6);
-	exchange(udp, udp + 2, 2);
+	exchange_bytes(data, data + 6, 6);
+	exchange_bytes(udp, udp + 2, 2);
 	frame_store2(udp + 4, UDP_LEN + len);
 	frame->payload_len = len;
 	frame->len = end;
 	if (layout_of(frame) == &ip4) {
-		exchange(data + ip4.addresses, data + ip4.addresses + 4, 4);
+		exchange_bytes(data + ip4.addresses, data + ip4.addresses + 4, 4);
 		write_ip4(data + ETH_LEN, IP4_LEN + UDP_LEN + len);
 		sum_ip4(frame);
 	} else {
-		exchange(data + ip6.addresses, data + ip6.addresses + 16, 16);
+		exchange_bytes(data + ip6.addresses, data + ip6.addresses + 16, 16);
 		write_ip6(data + ETH_LEN, UDP_LEN + len);
 	}
 	sum_later(frame);

@@ -54,7 +54,8 @@ static s64 open_call(struct engine_vm *vm, u64 address)
 
 /* -- Bytes --------------------------------------------------------------------------- */
 
-/* Most frames are short: a function call would take longer than the copy. */
+#ifdef __x86_64__
+/* Most frames are short: the kernel's memcpy(), a single instruction, takes long to begin. */
 #define SHORT	256
 
 static void copy_bytes(void *to, const void *from, unsigned int n)
@@ -81,6 +82,9 @@ static void copy_bytes(void *to, const void *from, unsigned int n)
 	memcpy(&last, (const char *)q + n - sizeof(last), sizeof(last));
 	memcpy((char *)p + n - sizeof(last), &last, sizeof(last));
 }
+#else
+#define copy_bytes(to, from, n)	memcpy(to, from, n)
+#endif
 
 /* The bytes of the program's memory that a frame of @len bytes takes. */
 static u64 slot_of(unsigned int len)
@@ -193,8 +197,9 @@ static bool write_frame(struct engine_vm *vm, struct frames *from, struct frame 
 			const struct image_batch_out *given)
 {
 	const void *bytes = range_in_arena(vm, given->at, given->len);
+	bool udp = is_udp(given);
 
-	if (!bytes || (given->reply && !is_udp(given)))
+	if (!bytes || (given->reply && !udp))
 		return false;
 	if (given->len > frame->room && frames_grow(vm->run, from, frame, given->len))
 		return false;
@@ -202,7 +207,7 @@ static bool write_frame(struct engine_vm *vm, struct frames *from, struct frame 
 	frame->len = given->len;
 	frame->udp = 0;
 	set_sum(frame, given);
-	if (is_udp(given)) {
+	if (udp) {
 		frame->udp = given->udp;
 		frame->payload_len = given->len - given->udp - UDP_LEN;
 	}
