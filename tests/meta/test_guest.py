@@ -144,7 +144,7 @@ def test_a_fake_oops_fails_its_test_and_the_run(guest) -> None:
         source = tests / f"test_{name}.c"
         source.write_text(PROGRAM % status)
         subprocess.run(["cc", "-o", programs / source.stem, source], check=True)
-    pytest_in_guest = ["python", "-m", "pytest", "-p", "conftest", str(tests)]
+    pytest_in_guest = ["python", "-m", "pytest", str(tests)]
     done = guest("--", *pytest_in_guest)
     assert done.returncode == 126
     assert "Oops: fake" in done.stderr
