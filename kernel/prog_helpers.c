@@ -9,7 +9,7 @@
 #include <linux/random.h>
 #include <linux/string.h>
 
-#include "engine/confined/table.c"
+#include "core/table.c"
 #include "hook.h"
 #include "prog_helpers.h"
 #include "prog_state.h"

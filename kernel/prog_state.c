@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "engine/confined/kernel/arena.h"
+#include "pages.h"
 #include "prog_state.h"
 #include "run.h"
 #include "uapi/syscript_table.h"
@@ -50,7 +50,7 @@ static void free_state(struct prog_state *state)
 	if (state->ring)
 		prog_ring_end(state->ring);
 	if (state->pages)
-		arena_free_pages(state->pages, state->npages);
+		pages_free(state->pages, state->npages);
 	kvfree(state->pages);
 	kfree(state);
 }
@@ -62,7 +62,7 @@ static bool make_table(struct prog_state *state)
 	prog_helpers_init(&state->helpers);
 	state->pages = kvmalloc_array(npages, sizeof(*state->pages),
 				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!state->pages || arena_alloc_pages(state->pages, npages))
+	if (!state->pages || pages_alloc(state->pages, npages))
 		return false;
 	state->npages = npages;
 	return true;

@@ -337,6 +337,16 @@ int syscript_output(int fd, char *buf, size_t len)
 	return there > 0 && (size_t)there > len ? (int)len : there;
 }
 
+/* Lua on the confined engine is an engine of the library alone. Returns @err. */
+static int name_engine(int err, struct syscript_info *info)
+{
+	if (!err && info->engine == SYSCRIPT_LUA_ON_CONFINED) {
+		info->engine = SYSCRIPT_ENGINE_CONFINED;
+		info->format = SYSCRIPT_CONFINED_BPF;
+	}
+	return err;
+}
+
 int syscript_info(int fd, struct syscript_info *info)
 {
 	struct script *script = user_fd_get(fd);
@@ -346,7 +356,7 @@ int syscript_info(int fd, struct syscript_info *info)
 	tools_written(info, sizeof(*info));
 	if (!script)
 		return device_info(fd, info);
-	err = user_info(script, info);
+	err = name_engine(user_info(script, info), info);
 	user_fd_put(script);
 	return err;
 }
@@ -365,7 +375,7 @@ int syscript_next(struct syscript_info *info)
 	if (!device_unavailable(err))
 		return err;
 	info->id = after;
-	return user_next(info);
+	return name_engine(user_next(info), info);
 }
 
 int syscript_backend(int fd)
@@ -375,7 +385,7 @@ int syscript_backend(int fd)
 	int err;
 
 	if (script) {
-		err = user_backend(script);
+		err = user_is_in_kernel(script) ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER;
 		user_fd_put(script);
 		return err;
 	}

@@ -13,7 +13,6 @@
 #include "lock.h"
 #include "request.h"
 #include "sys.h"
-#include "syscript.h"
 #include "user/tools.h"
 #include "turn.h"
 #include "user.h"
@@ -49,9 +48,9 @@ static unsigned long long kernel_id(const struct script *script)
 	return READ_ONCE(run_priv(script->program->run)->kernel_id);
 }
 
-int user_backend(const struct script *script)
+bool user_is_in_kernel(const struct script *script)
 {
-	return kernel_id(script) ? SYSCRIPT_BACKEND_KERNEL : SYSCRIPT_BACKEND_USER;
+	return kernel_id(script);
 }
 
 /* With a reference for user_fd_put(). */
@@ -298,10 +297,6 @@ static void fill_info(struct script *script, struct syscript_info *info)
 	if (kernel_id(script) && info->state != SYSCRIPT_STATE_DEAD)
 		info->state = run_priv(script->program->run)->kernel_runs ?
 			SYSCRIPT_STATE_RUNNING : SYSCRIPT_STATE_READY;
-	if (info->engine == SYSCRIPT_LUA_ON_CONFINED) {
-		info->engine = SYSCRIPT_ENGINE_CONFINED;
-		info->format = SYSCRIPT_CONFINED_BPF;
-	}
 	info->pid = sys_call(getpid);
 	info->uid = sys_call(getuid);
 }

@@ -130,7 +130,8 @@ int user_text(struct script *script, struct syscript_text *text);
 void user_tell(int fd, const char *text);
 int user_info(struct script *script, struct syscript_info *info);
 int user_next(struct syscript_info *info);
-int user_backend(const struct script *script);
+/* Whether it runs there, and this process only hosts it. */
+bool user_is_in_kernel(const struct script *script);
 
 /* All engines, then NULL: engines.c */
 extern const struct engine_ops *const user_engines[];

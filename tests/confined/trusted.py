@@ -45,10 +45,12 @@ PARTS = {
         ),
     ],
     "runs, system calls, observers": [
-        "core/*.[ch]",
+        "core/[!t]*.[ch]",
+        "core/types.h",
         "core/kernel/*.[ch]",
         "core/arch/**/*.h",
         "kernel/[!p]*.[chS]",
+        "kernel/sys/*.[ch]",
         "kernel/arch/**/*.[chS]",
         "core/syscalls.def",
     ],
@@ -58,7 +60,8 @@ PARTS = {
             f"kernel/embed/{name}.[ch]"
             for name in ("netfilter", "nf_attach", "nf_nat", "process", "rewrite")
         ),
-        *(CONFINED + name for name in ("kernel/percpu_ctx.[ch]", "table.[ch]")),
+        "core/table.[ch]",
+        CONFINED + "kernel/percpu_ctx.[ch]",
     ],
     "batches": [
         "core/fs/*.[ch]",

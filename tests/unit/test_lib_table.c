@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "../../include/uapi/syscript_image.h"
-#include "../../engine/confined/table.c"
+#include "../../core/table.c"
 #include "lib_test.h"
 
 #define SHIFT	16

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""kernel/usermode.h lists what a return to user mode does, as in each kernel whose headers
+"""kernel/sys/usermode.h lists what a return to user mode does, as in each kernel whose headers
 
 are here: a kernel that does more fails this test first.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = (ROOT / "kernel" / "usermode.h").read_text()
+HERE = (ROOT / "kernel/sys/usermode.h").read_text()
 
 
 def headers() -> dict[str, Path]:

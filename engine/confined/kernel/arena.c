@@ -20,6 +20,7 @@
 
 #include "../include/uapi/syscript_image.h"
 #include "arena.h"
+#include "pages.h"
 
 #define GUARD_PAGES	(IMAGE_GUARD >> PAGE_SHIFT)
 #define PIN_AT_ONCE	512UL
@@ -227,19 +228,11 @@ static int fill(struct arena *arena, char *error, size_t error_len)
 	return err;
 }
 
-void arena_free_pages(struct page **pages, unsigned long n)
-{
-	while (n--) {
-		__free_page(pages[n]);
-		cond_resched();
-	}
-}
-
 static void empty(struct arena *arena)
 {
 	vunmap(arena->mapping);
 	if (arena->own)
-		arena_free_pages(arena->pages, arena->n);
+		pages_free(arena->pages, arena->n);
 	else
 		unpin(arena, arena->n);
 	free_pages_of(arena);
@@ -367,23 +360,6 @@ struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 
 /* -- Arenas of kernel pages -------------------------------------------------------- */
 
-int arena_alloc_pages(struct page **pages, unsigned long n)
-{
-	unsigned long i;
-
-	for (i = 0; i < n; i++) {
-		pages[i] = fatal_signal_pending(current) ? NULL :
-			alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
-				   __GFP_NOWARN);
-		if (!pages[i]) {
-			arena_free_pages(pages, i);
-			return -ENOMEM;
-		}
-		cond_resched();
-	}
-	return 0;
-}
-
 static int allocate_and_map(struct arena *arena, struct page **shared, unsigned long nshared)
 {
 	unsigned long own = arena->n - nshared, i;
@@ -394,7 +370,7 @@ static int allocate_and_map(struct arena *arena, struct page **shared, unsigned 
 				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!arena->guard || !arena->pages)
 		return -ENOMEM;
-	err = arena_alloc_pages(arena->pages, own);
+	err = pages_alloc(arena->pages, own);
 	if (err)
 		return err;
 	for (i = 0; i < nshared; i++) {
@@ -403,7 +379,7 @@ static int allocate_and_map(struct arena *arena, struct page **shared, unsigned 
 	}
 	err = map(arena);
 	if (err)
-		arena_free_pages(arena->pages, arena->n);
+		pages_free(arena->pages, arena->n);
 	return err;
 }
 

@@ -54,11 +54,6 @@ struct arena *arena_get(unsigned long user, unsigned int shift, char *error,
 struct arena *arena_make(unsigned long from, unsigned long len, unsigned int shift,
 			 struct page **shared, unsigned long nshared);
 
-/* Allocates @n zeroed pages for arenas, charged as above: 0 or -ENOMEM. */
-int arena_alloc_pages(struct page **pages, unsigned long n);
-/* Frees pages, or puts references to them. */
-void arena_free_pages(struct page **pages, unsigned long n);
-
 void arena_put(struct arena *arena);
 
 static inline unsigned long arena_size(const struct arena *arena)

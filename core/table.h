@@ -6,10 +6,20 @@
  *
  * Only prog_helpers.c uses this, and includes table.c, so that arguments stay in registers.
  */
-#ifndef CONFINED_TABLE_H
-#define CONFINED_TABLE_H
+#ifndef SYSCRIPT_TABLE_H
+#define SYSCRIPT_TABLE_H
 
-#include "port.h"
+#include "types.h"
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/nospec.h>
+#include <linux/string.h>
+#else
+#include <errno.h>
+#include <string.h>
+#define array_index_nospec(i, n)	(i)
+#endif
 
 #define TABLE_LOCKS	16		/* a power of 2 */
 #define TABLE_KEY_WORDS	8
@@ -50,4 +60,4 @@ static u64 table_find(const struct table *table);
 static u64 table_add(const struct table *table);
 static u64 table_delete(const struct table *table);
 
-#endif /* CONFINED_TABLE_H */
+#endif /* SYSCRIPT_TABLE_H */

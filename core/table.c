@@ -61,7 +61,7 @@ static __always_inline void table_set_key(struct table *table, u32 key_size, u64
 	 * Bounded in speculation, too.  Not by a mask, which the compiler would remove as
 	 * redundant.
 	 */
-	table->key_size = image_index(key_size - 1, KEY_MAX) + 1;
+	table->key_size = array_index_nospec(key_size - 1, KEY_MAX) + 1;
 	table->key_words = (table->key_size + 7) / 8;
 	copy_key(table, key);
 }
