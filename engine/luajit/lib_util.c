@@ -439,14 +439,28 @@ LJLIB_CF(util_copyout)		LJLIB_REC(.)
   return 0;
 }
 
+/* Strings have up to 16 MiB: a safe point for each piece. */
+#define PIECE	(64u << 10)
+
+static MSize piece(lua_State *L, MSize left)
+{
+  lj_safepoint(L);
+  return left < PIECE ? left : PIECE;
+}
+
 /* util.str_in(addr, n) -> string of n bytes */
 LJLIB_CF(util_str_in)
 {
   unsigned long addr = checkaddr(L, 1);
   MSize n = (MSize)vm_checkrange(L, 2, 0, LJ_MAX_STR - 1);
   char *buf = lj_buf_tmp(L, n);
-  if (usermem_copy_in(G2RUN(G(L)), buf, addr, n))
-    vm_badaddr(L, addr);
+  MSize at, some;
+  for (at = 0; at < n; at += some) {
+    some = piece(L, n - at);
+    if (usermem_copy_in(G2RUN(G(L)), buf + at, addr + at, some))
+      vm_badaddr(L, addr);
+  }
+  lj_safepoint(L);
   setstrV(L, L->top++, lj_str_new(L, buf, n));
   lj_gc_check(L);
   return 1;
@@ -457,14 +471,17 @@ LJLIB_CF(util_str_out)
 {
   GCstr *s = lj_lib_checkstr(L, 1);
   unsigned long addr = checkaddr(L, 2);
-  MSize n = s->len;
+  MSize n = s->len, at, some;
   if (L->base+2 < L->top && !tvisnil(L->base+2)) {
     long max = vm_checkrange(L, 3, 0, VM_INT_MAX);
     if (max < (long)n)
       n = (MSize)max;
   }
-  if (usermem_copy_out(G2RUN(G(L)), addr, strdata(s), n))
-    vm_badaddr(L, addr);
+  for (at = 0; at < n; at += some) {
+    some = piece(L, n - at);
+    if (usermem_copy_out(G2RUN(G(L)), addr + at, strdata(s) + at, some))
+      vm_badaddr(L, addr);
+  }
   lua_pushnumber(L, n);
   return 1;
 }
