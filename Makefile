@@ -156,6 +156,7 @@ deps: $(BUILD)/config.mk
 ##prove-c        docs/design/proof.md's part on the decoder's own C code, by Frama-C
 ##trusted        count the lines that are trusted if all users may run compounds
 ##test-uninit    LuaJIT's errors, where the compiler puts other bytes into what is not set
+##search-safe-points call LuaJIT's functions with much to do: how long do they keep the CPU? (long)
 ##test-weakened  remove each check from the verifier: tests or the proof must notice
 ##test-long      the same with the exhaustive tests, before a release
 ##test-unit      the tests that need no module

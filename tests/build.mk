@@ -202,6 +202,20 @@ test-uninit: $(BUILD)/syscript
 		AUTO_INIT='-ftrivial-auto-var-init=pattern -Duninitialized=unused'
 	tests/uninit/compare.py $(BUILD)/syscript $(UNINIT)/syscript $(UNINIT_CASES)
 
+# Work of LuaJIT without a safe point, by calling all of its functions with much to do (half an hour
+# of two CPUs). SEARCH: options of search.py.
+SAFE_POINTS := $(BUILD)/tests/safe-points/gap
+$(SAFE_POINTS): tests/safe-points/gap.c $(LIB_OBJ) $(LIB_ENGINE)
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote core $(LIB_CFLAGS) \
+		-Wl,--wrap=run_poll,--wrap=usermem_load \
+		-o $@ $< $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
+
+.PHONY: search-safe-points
+search-safe-points: $(SAFE_POINTS) $(BUILD)/syscript
+	tests/safe-points/search.py $(BUILD)/syscript $(SAFE_POINTS) -o $(BUILD)/safe-points.json $(SEARCH)
+
 test-unit: unit-programs
 	$(call run-parts,$(UNIT_PARTS))
 
