@@ -21,7 +21,8 @@ local peek, poke, sub, lower = util.peek, util.poke, string.sub, string.lower
 local BATCH, SIZE, ADDRESS = 16, 2048, 28
 local FLAGS, HEADER, LABEL_MOST = 2, 12, 63       -- places in a message; maximum bytes of a label
 local QUERY_MOST, ANSWER = 8, 128                 -- the first byte of flags: less in plain queries
-local KEPT_MOST, SPELT_MOST, WAITS_MOST = 1000, 1000, 1000
+-- Bytes, of which an entry takes ENTRY beside its longest texts.
+local KEPT_MOST, SPELT_MOST, WAITS_MOST, ENTRY = 130000, 200000, 130000, 200
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local waiting, time = util.buffer(2 * 8), util.buffer(16)   -- struct pollfd[2], struct timespec
@@ -49,7 +50,7 @@ local inbox, up_inbox = net.messages(in_, BATCH), net.messages(up_in, BATCH)
 -- By question, its name in lower case, and all else of the query but its ID: the answer's bytes
 -- between its ID and the question, and after it. Includes those of the previous second.
 local kept, kept_before = {}, {}
-local nkept, second, answered = 0, 0, 0
+local nkept, second, answered = 0, 0, 0           -- nkept: its bytes
 -- By query, as spelt in this second: the answer; both without their IDs.
 local spelt, nspelt = {}, 0
 -- By the forwarded query's ID: the client's address and ID, and the question.
@@ -58,7 +59,7 @@ local waits, nwaits, id = {}, 0, util.buffer(2)
 local function begin_second()
   clock_gettime(CLOCK_MONOTONIC, time)
   local now = peek(time, "i8")
-  if now ~= second or nkept > KEPT_MOST then
+  if now ~= second then
     kept_before, kept, nkept = kept, {}, 0
     if now > second + 1 then kept_before = {} end
     second, spelt, nspelt = now, {}, 0
@@ -80,9 +81,9 @@ end
 
 -- Forwards the question of message i to the other server.
 local function forward(up, i, text, key)
-  if nwaits == WAITS_MOST then waits, nwaits = {}, 0 end
+  if nwaits > WAITS_MOST then waits, nwaits = {}, 0 end
   getrandom(id, 2, 0)
-  nwaits = nwaits + 1
+  nwaits = nwaits + ENTRY + #key
   waits[peek(id, "b2")] = { key = key, id = sub(text, 1, 2),
     name = str_in(names + i * ADDRESS, peek(in_ + i * MSG + 8)) }
   sendto(up, str_in(id, 2) .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
@@ -101,10 +102,10 @@ local function look_up(up, i, at, n, query)
   key = key .. str_in(at + stop, n - stop) .. sub(query, 1, HEADER - FLAGS)
   local answer = kept[key] or kept_before[key]
   if not answer or stop + #answer[2] > SIZE then return forward(up, i, str_in(at, n), key) end
-  if nspelt == SPELT_MOST then spelt, nspelt = {}, 0 end
-  nspelt = nspelt + 1
-  spelt[query] = answer[1] .. str_in(at + HEADER, stop - HEADER) .. answer[2]
-  return spelt[query]
+  answer = answer[1] .. str_in(at + HEADER, stop - HEADER) .. answer[2]
+  if nspelt > SPELT_MOST then spelt, nspelt = {}, 0 end
+  spelt[query], nspelt = answer, nspelt + ENTRY + #query + #answer
+  return answer
 end
 
 -- Turns queries into their answers if they are cached, and forwards the others.
@@ -138,10 +139,11 @@ local function take_answers(sock, up)
     local wait = number and waits[number]
     if wait and sub(wait.key, 1, #key) == key and peek(at + FLAGS, "u1") >= ANSWER then
       local text = str_in(at, len)
-      waits[number], nwaits = nil, nwaits - 1
+      waits[number], nwaits = nil, nwaits - ENTRY - #wait.key
       sendto(sock, wait.id .. sub(text, 3), #text, MSG_DONTWAIT, wait.name, #wait.name)
+      if nkept > KEPT_MOST then kept_before, kept, nkept = kept, {}, 0 end
       kept[wait.key] = { sub(text, FLAGS + 1, HEADER), sub(text, stop + 1) }
-      nkept = nkept + 1
+      nkept = nkept + ENTRY + #wait.key + len
     end
   end
   return got

@@ -6,7 +6,8 @@
 --   ms    how long to wait for the first: 0 not at all, -1 for ever
 --
 -- Returns how many requests were answered, or a negative errno of epoll_pwait(2).  A connection
--- is closed after an error, a request that is not understood, and "Connection: close".
+-- is closed after an error, a request that is not understood, and "Connection: close"; and if it
+-- sends a head in parts while others' parts take all the room.
 
 local EAGAIN = -errno.EAGAIN
 local MSG_DONTWAIT, MSG_NOSIGNAL = const.MSG_DONTWAIT, const.MSG_NOSIGNAL
@@ -15,7 +16,7 @@ local sendto, close = syscall.sendto, syscall.close
 local find, peek, poke = util.find, util.peek, util.poke
 local str_in, str_out, match, lower = util.str_in, util.str_out, string.match, string.lower
 
-local EVENTS, EVENT, SIZE, HEAD_MOST = 64, 12, 16000, 8192
+local EVENTS, EVENT, SIZE, HEAD_MOST, PARTS_MOST = 64, 12, 16000, 8192, 300000
 local USUAL_MOST, USUAL_SIZE = 100, 1000
 local BLANK, TAB, ZERO, ONE, NINE = (" \t019"):byte(1, 5)
 local GET_SIZE, LINE_END = #"GET ", #" HTTP/1.1\r\n"
@@ -44,8 +45,8 @@ local not_found = response("404 Not Found", "not found\n")
 local bad_request = response("400 Bad Request", "bad request\n")
 local not_allowed = response("405 Method Not Allowed", "GET only\n")
 
--- Partly received heads, by descriptor, and their number.
-local parts, nparts = {}, 0
+-- Partly received heads, by descriptor, and their bytes.
+local parts, held = {}, 0
 
 -- Clients send the same headers again and again: those of requests that were alone, without a body,
 -- and after which the connection persists; and their number.
@@ -158,7 +159,7 @@ local function respond(at, stop)
 end
 
 local function serve(fd)
-  local part = nparts > 0 and parts[fd] or nil
+  local part = held > 0 and parts[fd] or nil
   local at, from = buf, part and buf + str_out(part, buf) or buf
   local n, replies = recvfrom(fd, from, buf + SIZE - from, MSG_DONTWAIT), 0
   if n == EAGAIN then return 0 end
@@ -170,14 +171,15 @@ local function serve(fd)
     replies = replies + 1
     at = sendto(fd, reply, #reply, MSG_DONTWAIT + MSG_NOSIGNAL) == #reply and next or nil
   end
-  if not at or stop - at >= HEAD_MOST then
+  if part then held = held - #part end
+  if not at or stop - at >= HEAD_MOST or held + stop - at > PARTS_MOST then
     close(fd)
     at = stop
   end
   local rest = at < stop and str_in(at, stop - at) or nil
   if rest or part then
     parts[fd] = rest
-    nparts = nparts + (rest and 1 or 0) - (part and 1 or 0)
+    held = held + (rest and #rest or 0)
   end
   return replies
 end

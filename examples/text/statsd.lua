@@ -10,7 +10,7 @@
 -- VALUE / RATE; "g" is a gauge.  What is written has a line NAME VALUE for each name.
 --
 -- Returns how many messages were taken, or the negative errno that the first receive met; and
--- how many lines were malformed so far.
+-- how many lines were malformed so far, or had a name that there was no room for.
 
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local poll, write, recv = syscall.poll, syscall.write, net.recv
@@ -18,6 +18,8 @@ local find, number, str_in = util.find, util.number, util.str_in
 local peek, poke, match = util.peek, util.poke, string.match
 
 local BATCH, SIZE = 16, 2048
+local NAMES_MOST, NAME = 100000, 100       -- bytes, of which a name takes NAME beside its text
+local PIECE = 4000              -- bytes to write at once
 local COUNT = 0x637c             -- "|c" as a "u2"
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
@@ -31,12 +33,20 @@ local inbox = net.messages(msgs[1][0], BATCH)
 local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
 local counts, gauges, malformed = {}, {}, 0
+local names = 0                  -- their bytes since the last flush
+
+-- Is there room for a name?  Senders may invent any number of names.
+local function has_room(values, name)
+  if values[name] then return true end
+  names = names + NAME + #name
+  return names <= NAMES_MOST
+end
 
 -- Takes the line at a position of a text; returns where the next one begins.
 local function take_line(text, at)
   local name, value, kind, after = match(text, "^([^:\n]+):(%-?[%d%.]+)|(%a+)()", at)
   value = tonumber(value)
-  if not value then
+  if not value or not has_room(kind == "g" and gauges or counts, name) then
     malformed, after = malformed + 1, at
   elseif kind == "c" then
     local rate = tonumber(match(text, "^|@([%d%.]+)", after))
@@ -67,7 +77,7 @@ local function take(got)
         if sum then
           counts[name] = sum + value
           goto taken
-        elseif colon > 0 and not find(at, colon, "\n") then
+        elseif colon > 0 and not find(at, colon, "\n") and has_room(counts, name) then
           counts[name] = value
           goto taken
         end
@@ -79,16 +89,26 @@ local function take(got)
   end
 end
 
+local function write_lines(out, lines, n)
+  return n > 0 and write(out, table.concat(lines, "", 1, n)) or 0
+end
+
 local function flush(out)
-  local lines, n = {}, 0
+  local lines, n, size, err = {}, 0, 0, 0
+  names = 0
   for _, values in ipairs { counts, gauges } do
     for name, value in pairs(values) do
-      n = n + 1
-      lines[n] = name .. " " .. value .. "\n"
+      local line = name .. " " .. value .. "\n"
+      n, size = n + 1, size + #line
+      lines[n] = line
       values[name] = nil      -- most names come again, and have their place in the table then
+      if size > PIECE then
+        err = math.min(err, write_lines(out, lines, n))
+        n, size = 0, 0
+      end
     end
   end
-  return n > 0 and write(out, table.concat(lines)) or 0
+  return math.min(err, write_lines(out, lines, n))
 end
 
 local function receive(sock, most, ms)

@@ -11,7 +11,7 @@
 -- has a line HOST PROGRAM MESSAGES ERRORS for each host and program.
 --
 -- Returns how many messages were taken, or the negative errno that the first receive met; and
--- how many were malformed so far.
+-- how many were malformed so far, or had a name that there was no room for.
 
 local EAGAIN, MSG_DONTWAIT, POLLIN = -errno.EAGAIN, const.MSG_DONTWAIT, const.POLLIN
 local poll, write, recv = syscall.poll, syscall.write, net.recv
@@ -19,6 +19,8 @@ local find, number, str_in = util.find, util.number, util.str_in
 local peek, poke, match, band = util.peek, util.poke, string.match, bit.band
 
 local BATCH, SIZE = 16, 2048
+local NAMES_MOST, NAME = 100000, 150       -- bytes, of which a name takes NAME beside its text
+local PIECE = 4000              -- bytes to write at once
 local LEAST_OF_NO_ERROR = 4      -- severities below: emerg, alert, crit, err
 local BLANK, COLON, LESS, GREATER = (" :<>"):byte(1, 4)
 local TIME = #"Oct 11 22:14:15 "
@@ -34,9 +36,18 @@ local inbox = net.messages(msgs[1][0], BATCH)
 local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
 local messages, errors, malformed = {}, {}, 0
+local names = 0                  -- their bytes since the last flush: senders may invent any number
 
 local function count(from, priority)
-  messages[from] = (messages[from] or 0) + 1
+  local n = messages[from]
+  if not n then
+    names = names + NAME + #from
+    if names > NAMES_MOST then
+      malformed = malformed + 1
+      return
+    end
+  end
+  messages[from] = (n or 0) + 1
   if band(priority, 7) < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
 end
 
@@ -75,15 +86,25 @@ local function take(got)
   end
 end
 
+local function write_lines(out, lines, n)
+  return n > 0 and write(out, table.concat(lines, "", 1, n)) or 0
+end
+
 local function flush(out)
-  local lines, n = {}, 0
+  local lines, n, size, err = {}, 0, 0, 0
+  names = 0
   for from, count in pairs(messages) do
-    n = n + 1
-    lines[n] = from .. " " .. count .. " " .. (errors[from] or 0) .. "\n"
+    local line = from .. " " .. count .. " " .. (errors[from] or 0) .. "\n"
+    n, size = n + 1, size + #line
+    lines[n] = line
     -- Most hosts and programs come again, and have their places in the tables then.
     messages[from], errors[from] = nil, nil
+    if size > PIECE then
+      err = math.min(err, write_lines(out, lines, n))
+      n, size = 0, 0
+    end
   end
-  return n > 0 and write(out, table.concat(lines)) or 0
+  return math.min(err, write_lines(out, lines, n))
 end
 
 local function receive(sock, most, ms)

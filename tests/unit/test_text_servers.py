@@ -86,6 +86,46 @@ def test_syslog(pair: tuple[socket.socket, socket.socket]) -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("statsd", b"%s:1|c"),
+        ("statsd", b"%s:1|g\n"),
+        ("syslog", b"<3>Aug 24 05:34:00 %s su: x"),
+    ],
+)
+def test_invented_names(pair: tuple[socket.socket, socket.socket], name: str, line: bytes) -> None:
+    """More names than memory has room for; those that are known count on, and all after a flush."""
+    client, sock = pair
+    with server(name) as script:
+        for part in range(2):
+            client.send(line % b"known")
+            for i in range(8000):
+                client.send(line % b"%d.%d.%s" % (part, i, b"x" * 100))
+                if i % 4 == 3:
+                    client.send(line % b"known")
+                    script.call(sock.fileno(), 100, 0, -1)
+            lines = flushed(script, sock)
+            assert 300 < len(lines) < 1000 and lines[-1].startswith("known ")
+            assert " 2001" in lines[-1] or b"|g" in line
+
+
+def test_invented_questions() -> None:
+    socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
+    sock, up, upstream, client = socks
+    for s in (sock, upstream):
+        s.bind(LOCAL)
+    up.connect(upstream.getsockname())
+    client.connect(sock.getsockname())
+    with server("dns_forward") as script:
+        for i in range(1000):
+            client.send(query(i, f"{i}.example.org", b"x" * 1800))
+            assert script.call(sock.fileno(), up.fileno(), 16, 0)[0] == 1
+            assert len(upstream.recv(4096)) > 1800
+    for s in socks:
+        s.close()
+
+
 def query(number: int, name: str, rest: bytes = b"") -> bytes:
     labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
     counts = b"\1\0\0\1\0\0\0\0" + (b"\0\1" if rest else b"\0\0")
@@ -275,6 +315,36 @@ def test_http_usual_headers() -> None:
         assert script(epoll.fileno(), 16, 1000) == 1
         assert client.recv(4096).endswith(b"syscript\n") and client.recv(1) == b""
         client.close()
+
+
+def test_http_unfinished_heads() -> None:
+    """More of them than memory has room for: connections without room are closed."""
+    clients = []
+    with server("http_head") as script, select.epoll() as epoll:
+        for i in range(150):
+            client, connection = socket.socketpair()
+            clients.append(client)
+            epoll.register(connection.detach(), select.EPOLLIN)
+            client.sendall(b"GET / HTTP/1.1\r\nX: %d" % i + b"x" * 8000)
+            assert script(epoll.fileno(), 16, 1000) == 0
+        for client in clients:
+            client.setblocking(False)
+        assert [client.recv(1) for client in clients[100:]] == [b""] * 50
+        clients[0].sendall(b"\r\nHost: x\r\n\r\n")
+        assert script(epoll.fileno(), 16, 1000) == 1
+        assert clients[0].recv(4096).endswith(b"syscript\n")
+        # There is room for another one.
+        client, connection = socket.socketpair()
+        epoll.register(connection.detach(), select.EPOLLIN)
+        for text, replies in (
+            (b"GET / HTTP/1.1\r\nX: " + b"x" * 8000, 0),
+            (b"\r\nHost: x\r\n\r\n", 1),
+        ):
+            client.sendall(text)
+            assert script(epoll.fileno(), 16, 1000) == replies
+        for client in clients:
+            client.close()
+        script(epoll.fileno(), 64, 1000)
 
 
 @pytest.mark.parametrize("cut", range(1, 100, 3))
