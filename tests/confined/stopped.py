@@ -64,7 +64,8 @@ end
 def outcomes(library: Library, loop: str, backend: int, why: int) -> list[tuple[int, int, str]]:
     """The results of two calls that end for @why, each followed by a call that does not loop.
 
-    Texts are without the line, which is known if a compiled function was left.
+    Texts are without the line, which is known if a compiled function was left. It is that of an
+    earlier statement if the runtime was adding a field, for which no pc is stored.
     """
     options = {"backend": backend, "engine": CONFINED, "memory": 4 << 20}
     if why == errno.ETIMEDOUT:
@@ -83,7 +84,7 @@ def outcomes(library: Library, loop: str, backend: int, why: int) -> list[tuple[
             signal.setitimer(signal.ITIMER_REAL, 0.02)
         count, result = library.call(fd, stop)
         text = library.error(fd) if count < 0 else ""
-        ends.append((count, result, re.sub(r"^test:[567]: ", "test: ", text)))
+        ends.append((count, result, re.sub(r"^test:[5-9]: ", "test: ", text)))
     os.close(fd)
     return ends
 
