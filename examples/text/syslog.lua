@@ -36,25 +36,29 @@ local inbox = net.messages(msgs[1][0], BATCH)
 local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
 local messages, errors, malformed = {}, {}, 0
-local names = 0                  -- their bytes since the last flush: senders may invent any number
+local names = 0                  -- their bytes since the last flush
 
-local function count(from, priority)
-  local n = messages[from]
-  if not n then
-    names = names + NAME + #from
-    if names > NAMES_MOST then
-      malformed = malformed + 1
-      return
-    end
-  end
-  messages[from] = (n or 0) + 1
+-- How often a name that is new was counted, if there is room for it: senders may invent any number.
+local function begin(from)
+  names = names + NAME + #from
+  if names <= NAMES_MOST then return 0 end
+  malformed = malformed + 1
+end
+
+local function count(from, n, priority)
+  messages[from] = n + 1
   if band(priority, 7) < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
 end
 
 -- A message whose parts are wider or narrower than usual.
 local function take_text(text)
   local priority, from = match(text, "^<(%d+)>%a+ +%d+ %d+:%d+:%d+ (%S+ [^%[: ]+)")
-  if from then count(from, tonumber(priority)) else malformed = malformed + 1 end
+  if not from then
+    malformed = malformed + 1
+    return
+  end
+  local n = messages[from] or begin(from)
+  if n then count(from, n, tonumber(priority)) end
 end
 
 -- Takes the messages that were received. Usually only host and program become a string.
@@ -74,7 +78,9 @@ local function take(got)
           local rest = left - host - 1
           local program = find(from + host + 1, rest, "[: ") or rest
           if program > 0 then
-            count(str_in(from, host + 1 + program), priority)
+            local name = str_in(from, host + 1 + program)
+            local n = messages[name] or begin(name)
+            if n then count(name, n, priority) end
             goto taken
           end
         end
