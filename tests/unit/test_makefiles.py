@@ -9,6 +9,8 @@ import pty
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,15 @@ def test_modules_that_makefiles_run_exist() -> None:
         assert (ROOT / name.replace(".", "/")).with_suffix(".py").exists(), name
 
 
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """Other users may go there: each pytest that starts closes the parents of its tmp_path."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
 def bare_tree(place: Path) -> Path:
     """A tree as an ordinary user has it, with nothing installed; a directory for commands."""
     for name in ("tools", "vm", "third_party"):
@@ -111,8 +122,6 @@ def bare_tree(place: Path) -> Path:
     commands = place / "bin"
     commands.mkdir()
     write_command(commands / "dpkg-query", "")
-    for folder in place.parents[:2]:
-        folder.chmod(0o755)
     return commands
 
 
@@ -128,17 +137,17 @@ def give_to_user(place: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_terminal_is_asked_once(tmp_path: Path, answer: str) -> None:
-    commands = bare_tree(tmp_path)
+def test_terminal_is_asked_once(open_path: Path, answer: str) -> None:
+    commands = bare_tree(open_path)
     write_command(commands / "sudo", '[ "$1" = -v ] || exec "$@"')
-    write_command(commands / "apt-get", f'echo noise; echo "$*" >>{tmp_path}/installed')
-    give_to_user(tmp_path)
+    write_command(commands / "apt-get", f'echo noise; echo "$*" >>{open_path}/installed')
+    give_to_user(open_path)
     pid, terminal = pty.fork()
     if not pid:
         os.setgroups([])
         os.setgid(1000)
         os.setuid(1000)
-        os.chdir(tmp_path)
+        os.chdir(open_path)
         os.environ.pop("PROGRESS", None)
         os.environ |= {"PATH": f"{commands}:/usr/bin:/bin", "TERM": "xterm"}
         os.execv("tools/deps", ["deps", "csmith", "shell"])
@@ -152,28 +161,28 @@ def test_terminal_is_asked_once(tmp_path: Path, answer: str) -> None:
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert text.count(b"[y/N]") == 1 and b"noise" not in text
     assert b"csmith" in text and b"shellcheck" in text
-    installed = tmp_path / "installed"
+    installed = open_path / "installed"
     if answer == "y":
         assert status == 0
         assert installed.read_text().splitlines()[0] == "update"
         assert " csmith " in installed.read_text()
     else:
         assert status == 1 and not installed.exists()
-    assert not (tmp_path / "build/log/asking").exists()
+    assert not (open_path / "build/log/asking").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
-def test_what_needs_root_is_one_command(tmp_path: Path) -> None:
+def test_what_needs_root_is_one_command(open_path: Path) -> None:
     """Without a terminal to ask on, the command is printed once, and nothing else is done."""
-    bare_tree(tmp_path)
-    give_to_user(tmp_path)
+    bare_tree(open_path)
+    give_to_user(open_path)
     done = subprocess.run(
         ["tools/deps", "kernel", "guest", "csmith"],
-        cwd=tmp_path,
+        cwd=open_path,
         user=1000,
         group=1000,
         extra_groups=[],
-        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"},
+        env={"PATH": f"{open_path}/bin:/usr/bin:/bin"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -184,33 +193,31 @@ def test_what_needs_root_is_one_command(tmp_path: Path) -> None:
     command = "apt-get update && apt-get install -y --no-install-recommends "
     assert line.startswith(f"deps: run this as root, then make again: {command}")
     assert "csmith" in line and "qemu-system-x86" in line and "patchelf" in line
-    assert not (tmp_path / "build/venv-guest").exists()
+    assert not (open_path / "build/venv-guest").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes an ordinary user")
 @pytest.mark.parametrize("goals", ["cli", "lib consolidate", "dist"])
-def test_nothing_is_compiled_before_there_is_a_compiler(tmp_path: Path, goals: str) -> None:
+def test_nothing_is_compiled_before_there_is_a_compiler(open_path: Path, goals: str) -> None:
     """Missing tools are asked for before any rule starts, however many could."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
     subprocess.run(
-        f"tar -c --null -T - | tar -x -C {tmp_path}",
+        f"tar -c --null -T - | tar -x -C {open_path}",
         cwd=ROOT,
         input=listed.stdout,
         shell=True,
         check=True,
     )
-    commands = tmp_path / "bin"
+    commands = open_path / "bin"
     commands.mkdir()
     for path in Path("/usr/bin").iterdir():
         if not re.match(r"cc|gcc|g\+\+|ld|cargo|dpkg-query", path.name):
             (commands / path.name).symlink_to(path)
     write_command(commands / "dpkg-query", "")
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
-    give_to_user(tmp_path)
+    give_to_user(open_path)
     done = subprocess.run(
         ["make", *goals.split()],
-        cwd=tmp_path,
+        cwd=open_path,
         user=1000,
         group=1000,
         extra_groups=[],
@@ -224,4 +231,4 @@ def test_nothing_is_compiled_before_there_is_a_compiler(tmp_path: Path, goals: s
     (told,) = [line for line in done.stderr.splitlines() if line.startswith("deps:")]
     assert "run this as root, then make again" in told and " gcc " in told
     assert ("strace" in told) == ("consolidate" in goals)
-    assert not {path.name for path in (tmp_path / "build").iterdir()} - {"deps", "log"}
+    assert not {path.name for path in (open_path / "build").iterdir()} - {"deps", "log"}
