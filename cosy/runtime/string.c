@@ -17,31 +17,37 @@ typedef unsigned int __attribute__((aligned(1), may_alias)) half;
 #define ONES	0x0101010101010101UL
 #define HIGHS	0x8080808080808080UL
 
+static inline void copy_words(word *to, const word *from)
+{
+	word a = from[0], b = from[1], c = from[2], d = from[3];
+
+	to[0] = a;
+	to[1] = b;
+	to[2] = c;
+	to[3] = d;
+}
+
+/* The last copy of several words, or of one, has bytes of the one before it. */
 void *memcpy(void *to, const void *from, size_t n)
 {
-	bool is_short = n < 8;
-	word *t = to;
-	const word *f = from;
-	u8 *tb;
-	const u8 *fb;
+	bool is_short = n < 8, is_long = n >= 32;
+	u8 *t = to;
+	const u8 *f = from;
 
-	for (; n >= 32; n -= 32, t += 4, f += 4) {
-		t[0] = f[0];
-		t[1] = f[1];
-		t[2] = f[2];
-		t[3] = f[3];
+	for (; n > 32; n -= 32, t += 32, f += 32)
+		copy_words((word *)t, (const word *)f);
+	if (is_long) {
+		copy_words((word *)(t + n - 32), (const word *)(f + n - 32));
+		return to;
 	}
-	for (; n >= 8; n -= 8)
-		*t++ = *f++;
-	tb = (u8 *)t;
-	fb = (const u8 *)f;
+	for (; n > 8; n -= 8, t += 8, f += 8)
+		*(word *)t = *(const word *)f;
 	if (!is_short) {
-		/* The last word has bytes of the one before it. */
-		*(word *)(tb + n - 8) = *(const word *)(fb + n - 8);
+		*(word *)(t + n - 8) = *(const word *)(f + n - 8);
 		return to;
 	}
 	while (n--)
-		*tb++ = *fb++;
+		*t++ = *f++;
 	return to;
 }
 
