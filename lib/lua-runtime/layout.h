@@ -135,7 +135,7 @@ enum {
 	X(closure) X(vararg) X(integer) X(field) X(captures) X(found) X(gmatched) X(sub) \
 	X(tonumber) X(concatenated) X(tostring) X(lowered) X(uppered) X(str_in) X(str_out) \
 	X(bytes) X(found_plain) X(format) X(gsub) X(chars) X(inserted) X(view) \
-	X(find_byte) X(found_one) X(found_few) X(read_number) X(frame_text) X(copied) X(replied) X(added) \
+	X(find_byte) X(found_one) X(found_three) X(read_number) X(frame_text) X(copied) X(replied) X(added) \
 	X(lowered_in) X(found_two)
 
 /* C functions of scripts that compiled code inlines. */

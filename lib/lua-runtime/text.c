@@ -455,7 +455,7 @@ static inline unsigned long find_two(const char *p, unsigned long n, unsigned lo
 }
 
 /* As above, for three bytes. */
-static inline unsigned long find_few(const char *p, unsigned long n, const struct bytes_set *set)
+static inline unsigned long find_three(const char *p, unsigned long n, const struct bytes_set *set)
 {
 	const char *end = p + n, *at = p;
 	unsigned long marks;
@@ -499,7 +499,7 @@ static long compiled_found_two(lua_State *L, StkId ra, unsigned long address, un
 }
 
 /* As above, for three bytes. */
-static long compiled_found_few(lua_State *L, StkId ra, unsigned long address, unsigned long n,
+static long compiled_found_three(lua_State *L, StkId ra, unsigned long address, unsigned long n,
 			       unsigned long bytes)
 {
 	struct bytes_set set;
@@ -510,7 +510,7 @@ static long compiled_found_few(lua_State *L, StkId ra, unsigned long address, un
 	set.few[0] = EACH(bytes & 255);
 	set.few[1] = EACH(bytes >> 8 & 255);
 	set.few[2] = EACH(bytes >> 16);
-	return put_position(ra, find_few((const char *)address, n, &set), n);
+	return put_position(ra, find_three((const char *)address, n, &set), n);
 }
 
 /* util.find() in the arena for members in a string. */

@@ -377,7 +377,7 @@ static void compile_number(struct compiler *c, u32 i, u32 slow)
 
 /* The helpers that search for so many constant bytes; 0: any set. */
 static const u32 finders[] = {
-	HELPER_find_byte, HELPER_found_one, HELPER_found_two, HELPER_found_few,
+	HELPER_find_byte, HELPER_found_one, HELPER_found_two, HELPER_found_three,
 };
 
 #define FEW	3
