@@ -89,9 +89,13 @@ local function forward(up, i, text, key)
   sendto(up, str_in(id, 2) .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
 end
 
--- Sends the answers in place of queries first to last - 1.
+-- Sends the answers in place of queries first to last - 1, usually of all from 0.
 local function send_answers(sock, first, last)
-  if last > first then send(sock, out + first * MSG, last - first, MSG_DONTWAIT) end
+  if first == 0 and last > 0 then
+    send(sock, out, last, MSG_DONTWAIT, inbox)
+  elseif last > first then
+    send(sock, out + first * MSG, last - first, MSG_DONTWAIT)
+  end
   answered = answered + last - first
 end
 

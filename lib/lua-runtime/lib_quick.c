@@ -203,17 +203,19 @@ QUICK(recv)
 	return quick_batch(L, func, nresults, IMAGE_BATCH_RECEIVE, &call);
 }
 
-/* net.send(fd, addr, n, flags) */
+/* net.send(fd, addr, n, flags [, messages]) */
 QUICK(send)
 {
 	struct image_batch_messages call = { 0 };
+	const struct messages *to = nargs == 5 ? quick_messages(func + 5) : NULL;
 
-	if (nargs != 4 || !quick_are_ints(func + 1, 4) ||
-	    (unsigned long)nvalue(func + 3) > MMSG_MAX)
+	if ((nargs != 4 && !to) || !quick_are_ints(func + 1, 4) ||
+	    (unsigned long)nvalue(func + 3) > (to ? to->n : MMSG_MAX))
 		return quick_not(L, func, nargs, nresults);
 	set_socket(&call, nvalue(func + 1), nvalue(func + 4));
 	call.addr = nvalue(func + 2);
 	call.n = (unsigned int)nvalue(func + 3);
+	call.messages = to ? to->number : 0;
 	return quick_batch(L, func, nresults, IMAGE_BATCH_SEND, &call);
 }
 

@@ -467,6 +467,7 @@ local function put() local sent = send(a, out, 4, 0) return sent end
 local function take(n) local got = recv(b, inbox, n, DONTWAIT) return got end
 local function both(n) local got, more = recv(b, inbox, n, DONTWAIT) return got, more end
 local function any(...) return recv(...) end
+local function back(n, to) local sent = send(a, out, n, 0, to) return sent end
 function run()
   for i = 1, 4 do util.str_out("text " .. i .. "          ", texts[i]) end
   print(put()) print(take(3)) print(util.str_in(data[1], 6), util.str_in(data[3], 6))
@@ -482,6 +483,8 @@ function run()
   print(send(a, 16, 1, 0), send(a, out, 0, 0), send(a, out, 1, 2 ^ 40))
   print(pcall(send, a, out, 65, 0)) print(pcall(send, a, out, -1, 0)) print(pcall(send))
   print(send(a, out, 1, 0, inbox), send(a, out, 1))
+  print(back(2, inbox), back(1, small), back(1), pcall(back, 3, small), pcall(back, 5, inbox))
+  print(pcall(back, -1, inbox), pcall(back, 1, out), pcall(back, 1, "x"), pcall(back, "1", inbox))
 end
 """
 
