@@ -328,10 +328,12 @@ static CallInfo *innermost(lua_State *L)
 static int line_of(lua_State *L)
 {
 	CallInfo *ci = innermost(L);
+	int line;
 
 	if (!ci || strcmp(getstr(ci_func(ci)->l.p->source), runtime->name))
 		return 0;
-	return currentline(L, ci);
+	line = currentline(L, ci);
+	return line > 0 ? line : 0;	/* -1: before its first instruction */
 }
 
 /* A handler may throw it again: the place of the first throw is kept. */
