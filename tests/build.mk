@@ -168,7 +168,7 @@ part-arm64:
 
 part-boots-$(KREL): export KREL := $(KREL)
 part-boots-$(KREL):
-	$(call part,$(PYTEST) tests/vm -m boot)
+	$(call part,$(PYTEST) $(VM_TESTS) -m boot)
 
 part-boots:
 	$(call part,$(PYTEST) tests/meta -m boot)
