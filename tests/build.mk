@@ -28,12 +28,15 @@ $(BUILD)/tests/unit/test_lib_arena: private LIB_CFLAGS += -iquote core
 -include $(TEST_PROGRAMS:=.d)
 
 # Programs that unit tests run; other makefiles add to them. They link the library's objects, to
-# test functions that only the command uses.
+# test functions that only the command uses, or to put others around those of the core.
 LUA_WHOLE := $(BUILD)/tests/lua/whole
-$(LUA_WHOLE): tests/lua/whole.c engine/confined/interpret.c $(LIB_OBJ) $(LIB_ENGINE)
+SAFE_POINTS := $(BUILD)/tests/safe-points/gap
+$(LUA_WHOLE): engine/confined/interpret.c
+$(SAFE_POINTS): private WRAPS := -Wl,--wrap=run_poll,--wrap=usermem_load
+$(LUA_WHOLE) $(SAFE_POINTS): $(BUILD)/tests/%: tests/%.c $(LIB_OBJ) $(LIB_ENGINE)
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote core $(LIB_CFLAGS) \
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote core $(LIB_CFLAGS) $(WRAPS) \
 		-o $@ $< $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
 
 .PHONY: unit-programs
@@ -204,14 +207,6 @@ test-uninit: $(BUILD)/syscript
 
 # Work of LuaJIT without a safe point, by calling all of its functions with much to do (half an hour
 # of two CPUs). SEARCH: options of search.py.
-SAFE_POINTS := $(BUILD)/tests/safe-points/gap
-$(SAFE_POINTS): tests/safe-points/gap.c $(LIB_OBJ) $(LIB_ENGINE)
-	$(call say,CC)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -iquote core $(LIB_CFLAGS) \
-		-Wl,--wrap=run_poll,--wrap=usermem_load \
-		-o $@ $< $(LIB_OBJ) $(LIB_ENGINE) -lm -lpthread
-
 .PHONY: search-safe-points
 search-safe-points: $(SAFE_POINTS) $(BUILD)/syscript
 	tests/safe-points/search.py $(BUILD)/syscript $(SAFE_POINTS) -o $(BUILD)/safe-points.json $(SEARCH)
