@@ -46,12 +46,30 @@ void run_begin_time(struct run *run)
 	__atomic_store_n(&own->entered, now, __ATOMIC_RELAXED);
 }
 
+/*
+ * Short stretches may each have been interrupted for a short time, too: a run counts no more than
+ * the CPU time since its start.
+ */
+static void limit_to_cpu_time(struct run *run)
+{
+	struct run_priv *own = run_priv(run);
+	unsigned long most;
+
+	if (!own->cpu_start)
+		return;
+	most = own->start + cpu_now() - own->cpu_start;
+	if (run->time > most)
+		__atomic_store_n(&run->time, most, __ATOMIC_RELEASE);
+}
+
 void run_end_time(struct run *run)
 {
 	struct run_priv *own = run_priv(run);
 
 	run_leave(run);
 	own->is_short = run->time - own->start <= LONG_NS;
+	if (!own->is_short)
+		limit_to_cpu_time(run);
 }
 
 /* After a long system call the CPU clock is read again: that time is not the script's. */
@@ -87,19 +105,11 @@ static unsigned long had_cpu(struct run_priv *own, unsigned long elapsed)
 	return used;
 }
 
-/* Short stretches may each have been interrupted for a short time, too. */
 static void check_time(struct run *run)
 {
-	struct run_priv *own = run_priv(run);
-	unsigned long most;
-
 	if (run->stop_reason || run->time <= run->deadline)
 		return;
-	if (own->cpu_start) {
-		most = own->start + cpu_now() - own->cpu_start;
-		if (run->time > most)
-			__atomic_store_n(&run->time, most, __ATOMIC_RELEASE);
-	}
+	limit_to_cpu_time(run);
 	if (run->time > run->deadline)
 		run_stop(run, -ETIME);
 }

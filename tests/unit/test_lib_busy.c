@@ -36,16 +36,35 @@ static void use_one_cpu(void)
 	CHECK_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
+static void start_other(int i, void (*use_cpu)(void))
+{
+	loops[i] = fork();
+	if (!loops[i]) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			use_cpu();
+	}
+}
+
+static void use_all(void)
+{
+}
+
+/* Interrupts others often, and each time for less than what the library takes for short. */
+static void use_half(void)
+{
+	const struct timespec nap = { 0, 300000 };
+	unsigned long end = now(CLOCK_THREAD_CPUTIME_ID) + 300000;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+	nanosleep(&nap, NULL);
+}
+
 static void start_loops(int n)
 {
-	for (int i = 0; i < n; i++) {
-		loops[i] = fork();
-		if (!loops[i]) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			for (;;)
-				;
-		}
-	}
+	for (int i = 0; i < n; i++)
+		start_other(i, use_all);
 }
 
 static void end_loops(int n)
@@ -95,6 +114,9 @@ static void pays_for_itself(const char *source, long n, int runs)
 	"function run(n) local s = 0 for i = 1, n do s = (s + i) % 1000003 end return s end"
 #define CALLS \
 	"function run(n) local s = 0 for i = 1, n do s = s + syscall.getppid() % 2 end return s end"
+#define BOTH \
+	"function run(n) local s = 0 for i = 1, n do syscall.getppid() " \
+	"for j = 1, 1000 do s = (s + j) % 1000003 end end return s end"
 
 /* A repeat count of @source that takes @ns of CPU time. */
 static long calibrate(const char *source, unsigned long ns)
@@ -102,7 +124,7 @@ static long calibrate(const char *source, unsigned long ns)
 	struct syscript_options options = { .time_limit_ns = 10000000000 };
 	int fd = load_with(source, &options);
 	unsigned long took = 0;
-	long n = 500;
+	long n = 50;
 
 	while (took < ns) {
 		n *= 2;
@@ -164,7 +186,8 @@ static void registers(void)
 
 int main(void)
 {
-	long computes = calibrate(COMPUTES, LIMIT / 20), calls = calibrate(CALLS, LIMIT / 20);
+	long computes = calibrate(COMPUTES, LIMIT / 20), calls = calibrate(CALLS, LIMIT / 20),
+	     both = calibrate(BOTH, LIMIT / 4);
 
 	use_one_cpu();
 	registers();
@@ -173,6 +196,10 @@ int main(void)
 	pays_for_itself(CALLS, calls, 3);
 	ends();
 	end_loops(LOOPS);
+
+	start_other(0, use_half);
+	pays_for_itself(BOTH, both, 1);
+	end_loops(1);
 
 	start_loops(3);
 	has_its_line();
