@@ -53,8 +53,8 @@ local kept, kept_before = {}, {}
 local nkept, second, answered = 0, 0, 0           -- nkept: its bytes
 -- By query, as spelt in this second: the answer; both without their IDs.
 local spelt, nspelt = {}, 0
--- By the forwarded query's ID: the client's address and ID, and the question.
-local waits, nwaits, id = {}, 0, util.buffer(2)
+-- By the forwarded query's ID, and the same by its key: who waits for the answer.
+local waits, waits_of, nwaits, id = {}, {}, 0, util.buffer(2)
 
 local function begin_second()
   clock_gettime(CLOCK_MONOTONIC, time)
@@ -79,13 +79,30 @@ local function question(at, n)
   return lower(str_in(at + HEADER, stop - HEADER)) .. str_in(at + stop, 5), stop + 5
 end
 
--- Forwards the question of message i to the other server.
-local function forward(up, i, text, key)
-  if nwaits > WAITS_MOST then waits, nwaits = {}, 0 end
-  getrandom(id, 2, 0)
+-- An ID that no forwarded query has.
+local function new_id()
+  local number
+  repeat
+    if getrandom(id, 2, 0) ~= 2 then return nil end
+    number = peek(id, "b2")
+  until not waits[number]
+  return number
+end
+
+-- Forwards the query in message i, whose question ends at stop. Whoever asks the same within the
+-- second waits with it: under many IDs at once, one could be guessed.
+local function forward(up, i, text, key, stop)
+  if nwaits > WAITS_MOST then waits, waits_of, nwaits = {}, {}, 0 end
+  local wait = waits_of[key] or { key = key, second = -1 }
   nwaits = nwaits + ENTRY + #key
-  waits[peek(id, "b2")] = { key = key, id = sub(text, 1, 2),
+  wait[#wait + 1] = { id = sub(text, 1, 2), question = sub(text, HEADER + 1, stop),
     name = str_in(names + i * ADDRESS, peek(in_ + i * MSG + 8)) }
+  if wait.second == second then return end
+  local number = new_id()
+  if not number then return end
+  if wait.number then waits[wait.number] = nil end
+  wait.number, wait.second = number, second
+  waits[number], waits_of[key] = wait, wait
   sendto(up, str_in(id, 2) .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
 end
 
@@ -105,7 +122,9 @@ local function look_up(up, i, at, n, query)
   if not key or peek(at + FLAGS, "u1") >= QUERY_MOST then return nil end
   key = key .. str_in(at + stop, n - stop) .. sub(query, 1, HEADER - FLAGS)
   local answer = kept[key] or kept_before[key]
-  if not answer or stop + #answer[2] > SIZE then return forward(up, i, str_in(at, n), key) end
+  if not answer or stop + #answer[2] > SIZE then
+    return forward(up, i, str_in(at, n), key, stop)
+  end
   answer = answer[1] .. str_in(at + HEADER, stop - HEADER) .. answer[2]
   if nspelt > SPELT_MOST then spelt, nspelt = {}, 0 end
   spelt[query], nspelt = answer, nspelt + ENTRY + #query + #answer
@@ -143,10 +162,15 @@ local function take_answers(sock, up)
     local wait = number and waits[number]
     if wait and sub(wait.key, 1, #key) == key and peek(at + FLAGS, "u1") >= ANSWER then
       local text = str_in(at, len)
-      waits[number], nwaits = nil, nwaits - ENTRY - #wait.key
-      sendto(sock, wait.id .. sub(text, 3), #text, MSG_DONTWAIT, wait.name, #wait.name)
+      local head, rest = sub(text, FLAGS + 1, HEADER), sub(text, stop + 1)
+      waits[number], waits_of[wait.key] = nil, nil
+      nwaits = nwaits - #wait * (ENTRY + #wait.key)
+      for _, client in ipairs(wait) do
+        sendto(sock, client.id .. head .. client.question .. rest, len, MSG_DONTWAIT,
+               client.name, #client.name)
+      end
       if nkept > KEPT_MOST then kept_before, kept, nkept = kept, {}, 0 end
-      kept[wait.key] = { sub(text, FLAGS + 1, HEADER), sub(text, stop + 1) }
+      kept[wait.key] = { head, rest }
       nkept = nkept + ENTRY + #wait.key + len
     end
   end

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,15 +140,25 @@ def answer(text: bytes, address: bytes = b"\xc0\0\2\1") -> bytes:
     return head + text[12:question] + b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + address
 
 
-def test_dns_forward() -> None:
-    socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
-    sock, up, upstream, client = socks
-    for s in socks:
-        s.bind(LOCAL)
-        s.settimeout(10)
-    up.connect(upstream.getsockname())
-    upstream.connect(up.getsockname())
-    client.connect(sock.getsockname())
+@pytest.fixture
+def forwarder() -> Iterator[list[socket.socket]]:
+    """The forwarder's two sockets, its server's, and two clients'."""
+    with contextlib.ExitStack() as stack:
+        socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(5)]
+        sock, up, upstream, *clients = socks
+        for s in socks:
+            stack.enter_context(s)
+            s.bind(LOCAL)
+            s.settimeout(10)
+        up.connect(upstream.getsockname())
+        upstream.connect(up.getsockname())
+        for client in clients:
+            client.connect(sock.getsockname())
+        yield socks
+
+
+def test_dns_forward(forwarder: list[socket.socket]) -> None:
+    sock, up, upstream, client, _ = forwarder
     with server("dns_forward") as script:
 
         def serve() -> int:
@@ -214,8 +226,42 @@ def test_dns_forward() -> None:
             assert serve() == 5
             assert client.recv(4096) == answer(other)
         assert script.call(sock.fileno(), up.fileno(), 16, 10)[0] == 0
-    for s in socks:
-        s.close()
+
+
+def test_dns_question_waits_once(forwarder: list[socket.socket]) -> None:
+    """A question that is asked often waits under one ID, and is asked again later."""
+    sock, up, upstream, client, other = forwarder
+    with server("dns_forward") as script:
+
+        def serve() -> int:
+            return script.call(sock.fileno(), up.fileno(), 16, 0)[0]
+
+        def forwarded() -> list[bytes]:
+            asked = []
+            while select.select([upstream], [], [], 0.05)[0]:
+                asked.append(upstream.recv(4096))
+            return asked
+
+        def at_begin_of_second() -> None:
+            time.sleep(1.02 - time.monotonic() % 1)
+
+        at_begin_of_second()
+        for number in range(8):
+            client.send(query(number, "www.example.org"))
+        other.send(query(3, "wWw.example.org"))
+        assert serve() == 9
+        (first,) = forwarded()
+        at_begin_of_second()
+        client.send(query(8, "www.example.org"))
+        assert serve() == 1
+        (again,) = forwarded()
+        assert first[2:] == again[2:]
+        upstream.send(answer(again))
+        serve()
+        for number in range(9):
+            assert client.recv(4096) == answer(query(number, "www.example.org"))
+        assert other.recv(4096) == answer(query(3, "wWw.example.org"))
+        assert not select.select([client, other], [], [], 0.05)[0]
 
 
 HEAD = b"Host: www.example.org\r\nAccept: */*\r\n"
