@@ -8,6 +8,11 @@ ifndef ARCH
 ARCH := $(HOST_ARCH)
 endif
 override ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
+# The proof runs on this machine; FOR is the architecture that it is about.
+FOR := $(ARCH)
+ifneq ($(filter prove,$(MAKECMDGOALS)),)
+override ARCH := $(HOST_ARCH)
+endif
 ifeq ($(ARCH),$(HOST_ARCH))
 BUILD := build
 CROSS :=
@@ -152,7 +157,7 @@ deps: $(BUILD)/config.mk
 ##+consolidate    build the tool that finds system calls worth a script, consolidate(1)
 ##+test           unit tests and guest tests on kernel KREL, side by side: what each change passes
 ##test-verify    plant faults in the confined engine's code generator: its verifier must refuse them
-##prove          docs/design/proof.md's part on single machine instructions, PROVE=claims for a part
+##prove          docs/design/proof.md's part on single machine instructions, PROVE=claims for a part (ARCH=arm64)
 ##prove-c        docs/design/proof.md's part on the decoder's own C code, by Frama-C
 ##trusted        count the lines that are trusted if all users may run compounds
 ##test-uninit    LuaJIT's errors, where the compiler puts other bytes into what is not set

@@ -36,6 +36,7 @@ test-verify: $(BUILD)/tests/confined/subject.so
 	$(BUILD)/venv/bin/python3 tests/confined/mutants.py
 
 # The part of docs/design/proof.md on single instructions.  make prove PROVE=claims
+# ARCH=arm64: of A64's, whose verifier is compiled for this machine.
 PROVE ?=
 PROVER := $(BUILD)/prove/venv/.ready
 
@@ -45,13 +46,18 @@ $(PROVER): tests/confined/requirements.txt
 	@touch $@
 
 PROVE_SRC := tests/confined/prove.c tests/confined/native.c engine/confined/verify_step.c
-$(BUILD)/prove/prove.so: $(PROVE_SRC) engine/confined/arch/x86/verify_x86.c $(CONFINED_HEADERS)
+PROVE_DECODER := engine/confined/verify_step.c $(wildcard engine/confined/arch/*/verify_*.c)
+$(BUILD)/prove/prove.so: $(PROVE_SRC)
+$(BUILD)/prove/prove_arm64.so: tests/confined/prove_arm64.c
+$(BUILD)/prove/%.so: tests/confined/prove_step.h $(PROVE_DECODER) $(CONFINED_HEADERS)
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ $(PROVE_SRC)
+	$(Q)$(CC) $(CONFINED_CFLAGS) -fPIC -shared -fvisibility=hidden -o $@ \
+		$(if $(findstring arm64,$*),tests/confined/prove_arm64.c,$(PROVE_SRC))
 
-prove: $(BUILD)/prove/prove.so $(PROVER)
-	$(PROVER:.ready=bin/python3) tests/confined/prove.py $< $(PROVE)
+PROVE_FOR := prove$(if $(filter arm64,$(FOR)),_arm64)
+prove: $(BUILD)/prove/$(PROVE_FOR).so $(PROVER)
+	$(PROVER:.ready=bin/python3) tests/confined/$(PROVE_FOR).py $< $(PROVE)
 
 # The part of docs/design/proof.md on the decoder's own code.
 .PHONY: prove-c

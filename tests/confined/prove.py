@@ -27,7 +27,7 @@ import pickle
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import capstone
@@ -38,73 +38,59 @@ from unicorn import x86_const as uc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from confined import model
+from confined import model, proof
 from confined.model import NAMES, R9, R10, R11, R12, RAX, RBP, RCX, RSP, Number, State
+from confined.proof import (
+    BRANCH,
+    CALL,
+    CHARGE,
+    GUARD,
+    JUMP,
+    LOADED,
+    MASK,
+    MOVE_FRAME,
+    NO_INDEX,
+    PLAIN,
+    POP,
+    PUSH,
+    REFUSED,
+    RETURN,
+    ROOM,
+    SHIFT,
+    SHIFTS,
+    THUNK,
+    TRY,
+    UNLESS,
+    Memory,
+    fields,
+    limits,
+    offset,
+    prove,
+    same,
+    variables,
+)
 
 FRAME, MACHINE, BASE, STACK = RBP, R9, R12, RSP
 SECRET = 1 << STACK | 1 << MACHINE | 1 << BASE
 SCRATCH = 1 << R10 | 1 << R11
-GUARD = 9 << 12
-NO_INDEX = 0xFF
-REFUSED = 0xFFFFFFFF  # of prove_masks()
-# enum verify_kind; x86-64 has no use for the kinds of copied masks and of return addresses.
-PLAIN, MASK, MASK_COPY, MOVE_FRAME, PUSH, POP, LINK, UNLINK, JUMP, BRANCH, CALL, RETURN = range(12)
-ENTRY, CHARGE, ROOM, UNLESS, THUNK, TRY = range(12, 18)
 ANY, IMM, TO, TO8, BARRIER = range(0x100, 0x600, 0x100)
 # Offsets in struct machine
 FUEL, LIMIT, NATIVE, USER, TRY_SP, PC, RUN_AT = 0, 8, 16, 24, 40, 60, 128
 
 
-class Insn(ctypes.Structure):
-    """struct verify_insn."""
-
-    _fields_ = [
-        *((name, ctypes.c_uint8) for name in ("len", "kind", "reg", "slots")),
-        *((name, ctypes.c_uint16) for name in ("reads", "writes", "leaves", "places")),
-        *((name, ctypes.c_bool) for name in ("arena", "runs_on")),
-        *((name, ctypes.c_uint8) for name in ("index", "align")),
-        *((name, ctypes.c_int32) for name in ("disp", "imm")),
-        *((name, ctypes.c_int64) for name in ("to", "barrier")),
-    ]
-
-
-class Transfer(ctypes.Structure):
-    """struct transfer of prove.c."""
-
-    _fields_ = [
-        ("need", ctypes.c_uint16 * 3),
-        ("deny", ctypes.c_uint16),
-        ("always", ctypes.c_uint16 * 3),
-        ("kept", ctypes.c_uint16 * 3),
-        *((name, ctypes.c_uint16) for name in ("set", "leaves")),
-        ("depth", ctypes.c_int8),
-        ("regular", ctypes.c_bool),
-    ]
+Insn, Transfer = proof.structures(ctypes.c_uint16)
 
 
 class Found(ctypes.Structure):
     _fields_ = [("bytes", ctypes.c_uint8 * 16), ("insn", Insn)]
 
 
-def fields(of: ctypes.Structure | None) -> tuple | None:
-    """All fields of a structure, as a hashable value."""
-    if of is None:
-        return None
-    values = (getattr(of, name) for name, _ in of._fields_)
-    return tuple(tuple(v) if isinstance(v, ctypes.Array) else v for v in values)
-
-
-class Verifier:
+class Verifier(proof.Verifier):
     def __init__(self, path: str) -> None:
         self.known: set[tuple] = set()
         self.proven: set[tuple] = set()
-        self.so = ctypes.CDLL(path)
-        self.so.prove_decode.restype = self.so.prove_transfer.restype = ctypes.c_bool
+        super().__init__(path, Insn, Transfer)
         self.so.prove_row.restype = ctypes.POINTER(ctypes.c_uint16)
-        self.so.prove_range.argtypes = [
-            *(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint32),
-        ]
-        self.so.prove_masks.restype = ctypes.c_uint32
         self.so.native_map.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
         self.so.native_run.argtypes = [
             *(ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p),
@@ -128,19 +114,6 @@ class Verifier:
         """Was it proven with another library? Records it for this one, too."""
         self.proven.add(what)
         return what in self.known
-
-    def decode(self, code: bytes) -> Insn | None:
-        insn = Insn()
-        ok = self.so.prove_decode(code + bytes(16), len(code), ctypes.byref(insn))
-        return insn if ok else None
-
-    def transfer(self, shift: int, insn: Insn) -> Transfer | None:
-        """The new knowledge according to verify_step(); None if the instruction is refused."""
-        transfer = Transfer()
-        if not self.so.prove_transfer(shift, ctypes.byref(insn), ctypes.byref(transfer)):
-            return None
-        assert transfer.regular, "what is known is not known bit by bit"
-        return transfer
 
 
 # -- decoder ------------------------------------------------------------------------------
@@ -275,8 +248,6 @@ def prove_decoder(verifier: Verifier) -> None:
 
 BEFORE = z3.BitVecs(NAMES, 64)
 SIZE, DISP, IMM64 = z3.BitVecs("size disp imm", 64)
-SHIFT = 16
-SHIFTS = range(16, 31)
 # The arena is page-aligned and does not wrap around; its size is 2^16 to 2^30.
 SANE = z3.And(
     z3.UGE(BEFORE[BASE], 1 << 32),
@@ -284,61 +255,6 @@ SANE = z3.And(
     BEFORE[BASE] & 0xFFF == 0,
     z3.Or(*(SIZE == 1 << shift for shift in SHIFTS)),
 )
-
-
-def holds(claim: z3.BoolRef) -> bool:
-    solver = z3.Solver()
-    solver.set(timeout=60000)
-    solver.add(z3.Not(claim))
-    return solver.check() == z3.unsat
-
-
-def prove(name: str, claim: z3.BoolRef) -> None:
-    assert holds(claim), f"{name} does not hold"
-
-
-def same(a: z3.ExprRef, b: z3.ExprRef) -> bool:
-    """Equal as expressions; unequal ones may still have equal values."""
-    return a.eq(b) or z3.simplify(a).eq(z3.simplify(b))
-
-
-def offset(a: z3.BitVecRef, b: z3.BitVecRef) -> int | None:
-    """The distance of @a from @b, if it is a constant."""
-    distance = z3.simplify(a - b)
-    return distance.as_signed_long() if z3.is_bv_value(distance) else None
-
-
-VARIABLES: dict[int, tuple[z3.ExprRef, frozenset[str]]] = {}
-
-
-def variables(expr: z3.ExprRef | bool) -> frozenset[str]:
-    """Names of all variables in @expr."""
-    if isinstance(expr, bool):
-        return frozenset()
-    if known := VARIABLES.get(expr.get_id()):
-        return known[1]
-    if z3.is_const(expr):
-        names = [expr.decl().name()] if expr.decl().kind() == z3.Z3_OP_UNINTERPRETED else []
-        found = frozenset(names)
-    else:
-        found = frozenset().union(*map(variables, expr.children()))
-    VARIABLES[expr.get_id()] = expr, found  # keep a reference, so that the ID is not reused
-    return found
-
-
-class Memory:
-    """Loads return unknown values, because other threads may write to the arena."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def load(self, _: State, address: z3.BitVecRef, bits: int) -> z3.BitVecRef:
-        assert address is not None
-        self.count += 1
-        return z3.BitVec(f"loaded{self.count}", bits)
-
-    def store(self, _: State, address: z3.BitVecRef, value: z3.BitVecRef) -> None:
-        assert address is not None and value is not None
 
 
 def symbolic() -> State:
@@ -383,9 +299,6 @@ def prove_accesses(mine: Insn, before: State, after: State, disp: z3.BitVecRef) 
             assert same(address, user) and mine.disp == USER and mine.index == NO_INDEX, "machine"
             assert access.stored is None and access.bits == 64, "machine"
     assert before.regs == BEFORE
-
-
-LOADED = {f"loaded{n}" for n in range(1, 5)}
 
 
 def prove_registers(mine: Insn, after: State) -> set[int]:
@@ -468,28 +381,6 @@ def prove_form(verifier: Verifier, code: bytes, mine: Insn) -> bool:
     prove_accesses(mine, before, after, constants.get("disp"))
     prove_facts(mine, transfer, after, prove_registers(mine, after))
     return True
-
-
-def limits(verifier: Verifier, shift: int, insn: Insn) -> tuple[int, int]:
-    """The range of accepted displacements; all in between are accepted, too."""
-
-    def accepts(disp: int) -> bool:
-        insn.disp = disp
-        return verifier.so.prove_transfer(shift, ctypes.byref(insn), ctypes.byref(Transfer()))
-
-    low, high = edge(accepts, 0, -(1 << 31) - 1), edge(accepts, 0, 1 << 31)
-    wrong = verifier.so.prove_range(shift, ctypes.byref(insn), low, high, 4093)
-    assert not wrong, f"{wrong} displacements are not as their range says"
-    return low, high
-
-
-def edge(accepts: Callable[[int], bool], inside: int, outside: int) -> int:
-    """The last accepted value between @inside and @outside."""
-    assert accepts(inside)
-    while abs(outside - inside) > 1:
-        middle = (inside + outside) // 2
-        inside, outside = (middle, outside) if accepts(middle) else (inside, middle)
-    return inside
 
 
 def prove_places(verifier: Verifier) -> None:

@@ -249,7 +249,8 @@ class Bench:
         """prove.c includes the decoder: build it with the changed one."""
         tests = directory / "tests" / "confined"
         tests.mkdir(parents=True)
-        shutil.copy(ROOT / "tests" / "confined" / "prove.c", tests)
+        for source in ("prove.c", "prove_step.h"):
+            shutil.copy(ROOT / "tests" / "confined" / source, tests)
         engine = directory / "engine" / "confined"
         objects = [self.compile(tests / "prove.c", directory / "prove.o"), self.native]
         objects.append(self.compile(engine / "verify_step.c", directory / "step.o"))
