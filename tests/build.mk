@@ -127,10 +127,10 @@ guest-programs: $(CORPUS_KNOWN) $(MALFORMED) $(BYTECODE) $(PROGRAMS) $(FIREWALL)
 # the others. Three at a time, because guests sometimes wait. Programs of the library run in guests
 # as well, to test its kernel backend.
 PART_JOBS ?= 3
-VM_PARTS := part-guest-1 part-guest-2 part-boots-$(KREL)
-UNIT_PARTS := part-boots part-unit-1 part-unit-2 part-arm64
-# LONG=--long: also run tests that are not in the gate.
+# LONG=--long: also run tests that are not in the gate, such as all of part-boots-$(KREL).
 LONG ?=
+VM_PARTS := part-guest-1 part-guest-2 $(if $(LONG),part-boots-$(KREL))
+UNIT_PARTS := part-boots part-unit-1 part-unit-2 part-arm64
 # The costs of tests in the last run, for tests/costs.py.
 COSTS := $(BUILD)/test-costs
 # On a loaded, emulated machine, one test in thousands misses its deadline. It is repeated, and the
@@ -151,7 +151,7 @@ define run-parts
 		$(BUILD)/venv/bin/python tests/costs.py report $(COSTS); exit $$status; }
 endef
 
-.PHONY: $(VM_PARTS) $(UNIT_PARTS) test-long
+.PHONY: $(VM_PARTS) $(UNIT_PARTS) part-boots-$(KREL) test-long
 part-guest-1 part-guest-2:
 	$(call part,vm/guest -k $(KREL) -m --timeout $(VM_TIME) -- \
 		$(PYTEST) $(VM_TESTS) tests/unit --timeout $(TEST_TIME) --share $(SHARES)/guest)

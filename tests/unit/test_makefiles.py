@@ -95,6 +95,21 @@ def test_flags_of_single_files_name_a_source() -> None:
     assert len(found) >= 3
 
 
+@pytest.mark.parametrize("long", ["", "--long"])
+def test_part_that_boots_guests_has_tests(long: str) -> None:
+    """Without one, collecting all tests is for nothing."""
+    command = ["make", "-s", "--eval", "show: ; @echo $(VM_PARTS)", "show"]
+    done = subprocess.run([*command, f"LONG={long}"], cwd=ROOT, capture_output=True, text=True)
+    parts = done.stdout.split()
+    boots = []  # the lines after the marks of tests that boot: those of the gate have no other
+    for place in ("tests/vm", "consolidate/tests/vm", "apps/tests/vm"):
+        for file in (ROOT / place).glob("*.py"):
+            boots += re.findall(r"^@pytest\.mark\.boot\n(.*)$", file.read_text(), re.MULTILINE)
+    gate = [line for line in boots if not line.startswith("@pytest.mark.long")]
+    assert parts[:2] == ["part-guest-1", "part-guest-2"]
+    assert len(parts[2:]) == bool(boots if long else gate)
+
+
 def test_modules_that_makefiles_run_exist() -> None:
     """Also those of goals that no test makes."""
     named = []
