@@ -19,11 +19,8 @@ TEST_PROGRAMS := $(TEST_SRC:%.c=$(BUILD)/%)
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsyscript.a
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude $(LIB_CFLAGS) -MMD -MP \
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -Iinclude -iquote core $(LIB_CFLAGS) -MMD -MP \
 		-o $@ $< $(LIB_LIBS)
-
-# It includes a part of the library, which exports no functions of it.
-$(BUILD)/tests/unit/test_lib_arena: private LIB_CFLAGS += -iquote core
 
 -include $(TEST_PROGRAMS:=.d)
 

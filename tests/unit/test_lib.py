@@ -14,6 +14,17 @@ BUILD = ROOT / "build"
 PROGRAMS = sorted(Path(__file__).parent.glob("test_lib_*.c*"))
 
 
+def compiler_of(source: Path) -> list[str]:
+    compiler = (
+        [os.environ.get("CXX", "c++"), "-std=c++11"]
+        if source.suffix == ".cc"
+        else [os.environ.get("CC", "cc"), "-std=gnu11"]
+    )
+    flags = ["-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Werror", f"-I{BUILD}/include"]
+    # For sources of the library that some include, since it exports no functions of theirs.
+    return [*compiler, *flags, "-iquote", str(ROOT / "core"), str(source)]
+
+
 def compile_program(source: Path) -> Path:
     """The program built from @source with the static library, possibly by `make` already."""
     program = BUILD / "tests" / "unit" / source.stem
@@ -21,14 +32,8 @@ def compile_program(source: Path) -> Path:
     if program.exists() and program.stat().st_mtime >= max(p.stat().st_mtime for p in parts):
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    compiler = (
-        [os.environ.get("CXX", "c++"), "-std=c++11"]
-        if source.suffix == ".cc"
-        else [os.environ.get("CC", "cc"), "-std=gnu11"]
-    )
-    flags = ["-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Werror", f"-I{BUILD}/include"]
     library = [str(BUILD / "libsyscript.a"), "-lm", "-lpthread"]
-    subprocess.run([*compiler, *flags, "-o", program, source, *library], check=True)
+    subprocess.run([*compiler_of(source), "-o", program, *library], check=True)
     return program
 
 
@@ -40,6 +45,14 @@ def test_program(source: Path) -> None:
     if done.returncode == 77:
         pytest.skip(done.stdout.strip())
     assert done.returncode == 0, done.stderr
+
+
+def test_programs_that_include_sources() -> None:
+    """They compile here as well, not only by `make`: the library may be newer than they are."""
+    sources = [path for path in PROGRAMS if '#include "../../' in path.read_text()]
+    assert sources
+    for source in sources:
+        subprocess.run([*compiler_of(source), "-fsyntax-only"], check=True)
 
 
 # Tests of the library that do not depend on the engine.
