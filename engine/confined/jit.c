@@ -961,7 +961,9 @@ static void gen_func(struct gen *g)
 	for (; g->pc < end; g->pc++) {
 		u8 marks = checked->marks[g->pc];
 
-		image_pause(g->pc);
+		g->over = image_pause(g->pc);
+		if (g->over)
+			return;
 		g->jit->offsets[g->pc] = g->at;
 		if (marks & MARK_TARGET || is_behind_end(g)) {
 			forget(g);
@@ -981,7 +983,7 @@ static void gen_all(struct gen *g)
 	g->numbers = g->checked->base ? 0 : g->at;
 	gen_dispatch(g);
 	jit_emit_try(g);
-	for (; g->func < g->checked->image->nfuncs; g->func++)
+	for (; g->func < g->checked->image->nfuncs && !g->over; g->func++)
 		gen_func(g);
 }
 
@@ -1004,7 +1006,7 @@ static int write_draft(struct jit *jit, struct gen *g)
 	draft->key = jit->key;
 	draft->fits = g->drafts && g->at <= g->room && g->nlabels <= g->label_room &&
 		      draft->nfixups <= draft->fixup_room;
-	return 0;
+	return g->over ? -EINTR : 0;
 }
 
 static int copy_draft(struct jit *jit)
@@ -1018,7 +1020,8 @@ static int copy_draft(struct jit *jit)
 		u64 to = fixup->index == JIT_OUTSIDE ? fixup->to :
 						       jit->exec + jit->offsets[fixup->index];
 
-		image_pause(i);
+		if (image_pause(i))
+			return -EINTR;
 		jit_emit_distance(jit->code + fixup->at, jit->exec + fixup->at, to);
 	}
 	return 0;
@@ -1037,5 +1040,7 @@ int jit_generate(struct jit *jit)
 	if (jit->draft.fits && jit->draft.key == jit->key)
 		return copy_draft(jit);
 	gen_all(&g);
+	if (g.over)
+		return -EINTR;
 	return g.at == jit->size && g.nlabels == jit->nlabels ? 0 : -EFBIG;
 }

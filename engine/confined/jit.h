@@ -91,13 +91,13 @@ struct insn_effect insn_effect(const struct image_insn *insn);
 
 /*
  * Fills in @found: for each instruction, the registers that are live after it; then, for each
- * again, the registers that are live before it. The caller zeroes @found.
+ * again, the registers that are live before it. The caller zeroes @found. Returns 0 or -EINTR.
  */
-void image_live(const struct checked *checked, u16 *found);
+int image_live(const struct checked *checked, u16 *found);
 
 /*
  * To be called twice: without @code to compute @size, @nlabels and @offsets, then with it.
- * Returns 0, or -EFBIG if @size or @nlabels is not enough.
+ * Returns 0; or -EFBIG if @size or @nlabels is not enough; or -EINTR, see image_pause().
  */
 int jit_generate(struct jit *jit);
 
@@ -147,8 +147,7 @@ static inline int jit_measure(struct jit *jit)
 	jit->live = image_alloc(2UL * im->ninsns * sizeof(*jit->live));
 	if (!jit->offsets || !jit->live)
 		return -ENOMEM;
-	image_live(jit->checked, jit->live);
-	err = jit_generate(jit);
+	err = image_live(jit->checked, jit->live) ?: jit_generate(jit);
 	return err ?: jit_measured(jit);
 }
 

@@ -52,6 +52,7 @@ struct jit_deferred {
  * @drafts:       @code is a draft: unknown distances are fixed up later
  * @at:           bytes so far
  * @pc, @func:    the instruction and the function being translated
+ * @over:         image_pause() has told to end
  * @dispatch:     offset of the routine that looks up numbers of functions
  * @try:          offset of the routine for IMAGE_CALL_TRY
  * @nlabels:      labels so far; @labelled: offset of the last label
@@ -79,6 +80,7 @@ struct gen {
 	u32 at;
 	u32 pc;
 	u32 func;
+	bool over;
 	u32 dispatch, try;
 	u32 nlabels, labelled;
 	u32 label_room;

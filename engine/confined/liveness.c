@@ -27,6 +27,7 @@ struct live {
 	u32 func;
 	u16 left;	/* the registers of r0 to r5 that are live after returns */
 	bool ahead;	/* the function has called itself, or a later function */
+	bool over;	/* image_pause() has told to end */
 };
 
 static u16 bit_of(u8 reg)
@@ -185,7 +186,9 @@ static bool go_over(struct live *l, bool first)
 	u16 next, was;
 
 	for (pc = end; pc-- > start;) {
-		image_pause(pc);
+		l->over = image_pause(pc);
+		if (l->over)
+			return false;
 		if (first)
 			live_mark(l, pc);
 		was = l->before[pc];
@@ -227,9 +230,9 @@ static void find_all(struct live *l, bool first)
 	u32 pass;
 	bool more = true;
 
-	for (pass = 0; pass < PASSES && more; pass++) {
+	for (pass = 0; pass < PASSES && more && !l->over; pass++) {
 		l->ahead = more = false;
-		for (l->func = 0; l->func < l->checked->image->nfuncs; l->func++)
+		for (l->func = 0; l->func < l->checked->image->nfuncs && !l->over; l->func++)
 			more |= live_find_function(l, first && !pass);
 		more &= l->ahead;
 	}
@@ -252,7 +255,7 @@ static bool is_looked_at(const struct live *l)
 	return false;
 }
 
-void image_live(const struct checked *checked, u16 *found)
+int image_live(const struct checked *checked, u16 *found)
 {
 	/* An extension may be called by its base. */
 	struct live l = {
@@ -261,8 +264,9 @@ void image_live(const struct checked *checked, u16 *found)
 	};
 
 	find_all(&l, true);
-	if (checked->base || !is_looked_at(&l))
-		return;
-	l.left = ARGUMENTS;
-	find_all(&l, false);
+	if (!checked->base && is_looked_at(&l)) {
+		l.left = ARGUMENTS;
+		find_all(&l, false);
+	}
+	return l.over ? -EINTR : 0;
 }

@@ -14,6 +14,7 @@
 #include <linux/kernel.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
@@ -50,11 +51,16 @@ static inline void *image_alloc(size_t size)
 
 #define image_free	kvfree
 
-/* To be called while processing many instructions: lets other tasks run. */
-static inline void image_pause(u32 pc)
+/*
+ * To be called while processing many instructions: lets other tasks run. True if the task is to
+ * die, from then on: the caller's result is of no use any more.
+ */
+static inline bool image_pause(u32 pc)
 {
-	if (!(pc % 1024))
-		cond_resched();
+	if (pc % 1024)
+		return false;
+	cond_resched();
+	return fatal_signal_pending(current);
 }
 
 #else
@@ -88,9 +94,10 @@ static inline void *image_alloc(size_t size)
 
 #define image_free	free
 
-static inline void image_pause(u32 pc)
+static inline bool image_pause(u32 pc)
 {
 	(void)pc;
+	return false;
 }
 
 #endif /* __KERNEL__ */

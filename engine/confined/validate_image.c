@@ -430,7 +430,8 @@ static int check_func(struct checker *c)
 	if (out->funcs[c->func].frame)
 		out->traits[c->func] |= TRAIT_FRAME;
 	for (c->pc = out->funcs[c->func].start; c->pc < end; c->pc++) {
-		image_pause(c->pc);
+		if (image_pause(c->pc))
+			return -EINTR;
 		if (out->marks[c->pc] & MARK_SECOND)
 			continue;
 		err = check_insn(c, &out->insns[c->pc]);

@@ -48,7 +48,7 @@ struct checked {
  * others, and each function checks the stack by itself.
  *
  * Returns 0 with @checked filled in, to be released by image_release(); -ENOEXEC
- * with the reason in @error, which names the instruction; or -ENOMEM.
+ * with the reason in @error, which names the instruction; or -ENOMEM; or -EINTR, see image_pause().
  */
 int image_check(const void *image, size_t len, enum context context,
 		const struct image_header *base, struct checked *checked, char *error,

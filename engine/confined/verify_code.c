@@ -335,14 +335,15 @@ static const char *check_base(struct verifier *c)
 	return missing(&beyond, &label->known);
 }
 
+static const char interrupted[] = "a signal ends the task";
+
 static const char *check_code(struct verifier *c)
 {
 	const char *why = check_base(c);
 	u32 n;
 
 	for (n = 0; !why && c->pos < c->v->size; n++) {
-		image_pause(n);
-		why = check_insn(c);
+		why = image_pause(n) ? interrupted : check_insn(c);
 	}
 	if (!why && (!c->dead || c->in.runs_on))
 		why = "control flow runs past the end";
@@ -355,11 +356,12 @@ int verify_code(const struct verify *v, char *error, size_t error_len)
 {
 	struct verifier c = { .v = v, .s = RETURNED };
 	const char *why;
-	int err = -EINVAL;
+	int err;
 
 	c.s.credit = CREDIT_FEW;
 	c.s.calls = true;
 	why = check_code(&c);
+	err = why == interrupted ? -EINTR : -EINVAL;
 	if (!why && has_landing(&c)) {
 		why = "code contains " V_LANDING_NAME;
 		err = -EAGAIN;

@@ -93,7 +93,7 @@ struct verify {
 
 /*
  * Returns 0, or -errno with the reason in @error: -EINVAL; or -EAGAIN if a constant contains
- * V_LANDING, which another key avoids.
+ * V_LANDING, which another key avoids; or -EINTR, see image_pause().
  */
 int verify_code(const struct verify *v, char *error, size_t error_len);
 

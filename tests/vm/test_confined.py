@@ -617,6 +617,46 @@ def test_code_is_shared_from_its_beginning() -> None:
     assert as_user(AT_ONCE)["calls"] == [["", 1, 130_000_000]] * 4
 
 
+# Loops that overlap, so that what the first one reads is known at the last one after many passes.
+KILLED = """
+STEP = 7000
+LOOP = i.movi(0, 0) * STEP + i.jump_ifi("eq", 7, 0, -2 * STEP - 9) + i.movi(0, 0) * STEP
+LOOPS = i.mov(0, 6) * (STEP + 9) + LOOP * 8
+STRAIGHT = i.alui("add", 0, 1000) * 130_000
+
+def time_of(image, memory, after=None):
+    began, has_begun = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.write(has_begun, b".")
+        fd, text = lib.register(image, engine=1, memory=memory, **arena.shared())
+        os._exit(0 if fd >= 0 else -fd)
+    os.read(began, 1)
+    os.close(began)
+    os.close(has_begun)
+    if after is not None:
+        time.sleep(after)
+        os.kill(pid, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    return os.waitstatus_to_exitcode(status), usage.ru_stime
+
+with Arena() as arena:
+    for name, code, memory in ("loops", LOOPS, 1 << 20), ("straight", STRAIGHT, 4 << 20):
+        image = i.Image([code + i.EXIT]).pack()
+        status, whole = time_of(image, memory)
+        killed = [time_of(image, memory, whole * n / 8) for n in (1, 2, 3)]
+        result[name] = [status, [n for n, _ in killed], min(of for _, of in killed) / whole]
+"""
+
+
+def test_sigkill_ends_a_registration() -> None:
+    """Of an image that is refused after many instructions, and of one that is accepted."""
+    result = as_user(KILLED)
+    for name, status in ("loops", errno.ENOBUFS), ("straight", 0):
+        assert result[name][:2] == [status, [-signal.SIGKILL] * 3]
+        assert result[name][2] < 0.6, "took as long as one that is not killed"
+
+
 OTHER_ID = """
 CLONE_NEWUSER = 0x10000000
 
