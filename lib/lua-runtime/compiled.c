@@ -216,8 +216,8 @@ struct at {
 };
 
 /*
- * A point where the run may be stopped.  Sets the line for errors; L->top stays, for instructions
- * that use it.
+ * A point where the run may be stopped.  Sets the line for errors, and for the stop; L->top stays,
+ * for instructions that use it.
  */
 static inline struct at look(lua_State *L, long pc)
 {
@@ -225,8 +225,8 @@ static inline struct at look(lua_State *L, long pc)
 	StkId base = L->base;
 	Instruction i = cl->p->code[pc];
 
-	luai_threadyield(L);
 	L->savedpc = cl->p->code + pc + 1;
+	luai_threadyield(L);
 	return (struct at){ i, cl->p, cl, base, base + GETARG_A(i) };
 }
 

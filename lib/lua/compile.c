@@ -89,6 +89,7 @@ static void emit_shared_resume(struct compiler *c)
 	u32 i = to->p->code[c->call], wrong = emit_label(c->e);
 	s32 at = slot(to, a_of(i));
 
+	emit_origin(c->e, to->p->address - (uintptr_t)c->runtime->arena, c->call);
 	emit_land(c->e, c->resume);
 	emit_load(c->e, INSN_DW, 5, REG_L, STATE_CI);
 	emit_store_imm(c->e, INSN_DW, 5, CI_SAVEDPC, c->call + 1);
@@ -169,6 +170,7 @@ static void go_back(struct compiler *c, u32 helper)
  */
 static void emit_shared_helper(struct compiler *c, u32 helper)
 {
+	emit_origin(c->e, SHARED_PROTO, 0);
 	emit_land(c->e, c->helped[helper]);
 	emit_store(c->e, INSN_DW, INSN_R10, HELPED_PC, 2);
 	if (helper_caches(helper))

@@ -28,6 +28,7 @@ struct origin {
 };
 
 #define NO_PROTO	0	/* code of a pattern, which several functions may share */
+#define SHARED_PROTO	1	/* code that slow paths share: after a helper, which has stored Lua's pc */
 
 struct emit {
 	struct image_insn *insns;

@@ -86,11 +86,11 @@ void runtime_place(const struct runtime *runtime, const struct origins *origins,
 
 	*text = '\0';
 	origin = insn == PLACE_IN_RUNTIME ? NULL : find_origin(origins, insn);
-	if (origin && origin->proto != NO_PROTO)
+	if (origin && origin->proto > SHARED_PROTO)
 		write_place(runtime, (uintptr_t)runtime->arena + origin->proto, origin->pc, text,
 			    size);
 	else if (ended[0])
 		write_place(runtime, ended[0], pc_of(runtime, ended[0], ended[1]), text, size);
 	else
-		place_by_stack(runtime, origin, text, size);
+		place_by_stack(runtime, origin && origin->proto == NO_PROTO, text, size);
 }
