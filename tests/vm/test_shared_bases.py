@@ -265,19 +265,38 @@ def test_a_user_exhausts_only_their_share() -> None:
     assert is_there(8000)
 
 
-def test_lua_scripts_extend_the_machines_runtime(as_outsider) -> None:
-    """With the machine's base, a process registers only its scripts."""
+# A container's own /usr/local has copies of the library and of Lua's runtime.
+OWN_FILES = """
+mount -t tmpfs none /usr/local && mkdir /usr/local/lib
+cp "$LD_LIBRARY_PATH/libsyscript.so.0" "$SYSCRIPT_LUA_IMAGE" /usr/local/lib
+export LD_LIBRARY_PATH=/usr/local/lib SYSCRIPT_LUA_IMAGE=/usr/local/lib/lua.image
+exec "$@"
+"""
+CONTAINERS = {
+    "none": [],
+    "a user namespace": ["unshare", "-Ur"],
+    "its own files": ["unshare", "-Urm", "sh", "-ec", OWN_FILES, "sh"],
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_lua_scripts_extend_the_machines_runtime(as_outsider, container: str) -> None:
+    """With the machine's base, a process registers only its scripts: its runtime's hash counts."""
     code = "import syscript\nscript = syscript.Script('function run() return 1 end')\n"
     code += "print(script.call(), [info.name for info in syscript.scripts()])\n"
+    code += "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libsys' in line})\n"
     env = {
         "SYSCRIPT_ENGINE": "confined",
         "SYSCRIPT_BACKEND": "kernel",
         "PYTHONPATH": str(ROOT / "bindings/python"),
         "LD_LIBRARY_PATH": str(ROOT / "build"),
     }
-    shared = as_outsider(["python3", "-c", code], env=env)
-    assert shared.stdout == "(1,) ['script']\n", shared.stderr
+    command = [*CONTAINERS[container], "python3", "-c", code]
+    where = "/usr/local/lib" if container == "its own files" else ROOT / "build"
+    loaded = f"{where}/libsyscript.so.0\n"
+    shared = as_outsider(command, env=env)
+    assert shared.stdout == f"(1,) ['script']\n{loaded}", shared.stderr
     for n in range(MAX):
         assert share(9000 + n)[0] == 0
-    own = as_outsider(["python3", "-c", code], env=env)
-    assert own.stdout == "(1,) ['lua', 'script']\n", own.stderr
+    own = as_outsider(command, env=env)
+    assert own.stdout == f"(1,) ['lua', 'script']\n{loaded}", own.stderr
