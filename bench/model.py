@@ -17,6 +17,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import quantiles
 from typing import Any, NamedTuple
@@ -144,29 +145,24 @@ def show_ratios(found: list[dict[str, Any]], word: str) -> None:
     for one in found:
         low, high = one["interval"]
         ratio = f"{low:.2f}" if low == high else f"{low:.2f} .. {high:.2f}"
-        rows.append([f"{one['script']} / {one['over']}", f"{one['icount']:.2f}", ratio])
-    results.show(["ratio", "instructions", word], rows)
+        counts = [f"{one[key]:.2f}" for key in ("icount", "confined")]
+        rows.append([f"{one['script']} / {one['over']}", *counts, ratio])
+    results.show(["ratio", "instructions", "confined", word], rows)
 
 
-def modelled(model: Model, ways: dict[str, Way]) -> list[dict[str, Any]]:
+def ratios(
+    ways: dict[str, Way],
+    confined: dict[str, float],
+    interval_of: Callable[[str, str], tuple[float, float]],
+) -> list[dict[str, Any]]:
+    """confined: the instructions of servers on that engine"""
     return [
         {
             "script": script,
             "over": rival,
             "icount": ways[script].instructions / ways[rival].instructions,
-            "interval": interval(model, ways[script], ways[rival]),
-        }
-        for script, rival in RATIOS
-    ]
-
-
-def measured(here: dict[str, Any], ways: dict[str, Way]) -> list[dict[str, Any]]:
-    return [
-        {
-            "script": script,
-            "over": rival,
-            "icount": ways[script].instructions / ways[rival].instructions,
-            "interval": (here["ns"][script] / here["ns"][rival],) * 2,
+            "confined": confined[script] / ways[rival].instructions,
+            "interval": interval_of(script, rival),
         }
         for script, rival in RATIOS
     ]
@@ -201,6 +197,15 @@ def main() -> int:
     except results.MeasureError as error:
         print(f"model: {error}", file=sys.stderr)
         return 1
+    # Compounds always run there.
+    confined = {name: of["median"] for name, of in counts["confined"].items()}
+    confined["compound"] = ways["compound"].instructions
+
+    def interval_of(script: str, rival: str) -> tuple[float, float]:
+        if in_kernel:
+            return (in_kernel["ns"][script] / in_kernel["ns"][rival],) * 2
+        return interval(model, ways[script], ways[rival])
+
     missed = errors(model, ways)
     worst = max(abs(error) for name, error in missed.items() if name != "io_uring")
     result = {
@@ -214,7 +219,7 @@ def main() -> int:
         "errors": missed,
         "holds": worst <= AT_MOST,
         "ways": {name: way._asdict() for name, way in ways.items()},
-        "ratios": measured(in_kernel, ways) if in_kernel else modelled(model, ways),
+        "ratios": ratios(ways, confined, interval_of),
         "busy": os.getloadavg()[0] > (os.cpu_count() or 1),
     }
     show(result, model, ways, worst)

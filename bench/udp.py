@@ -4,8 +4,8 @@
 
 The loop is built on each interface to the kernel, interleaved in one boot; once in time (emulation
 with fair settings) and once in instructions (icount: the same in every boot, but a mode switch
-looks cheaper than it is). Then whole servers that parse text: scripts of examples/text, wherever a
-script may run, compared with C programs.
+looks cheaper than it is); scripts then once more on the confined engine. Then whole servers that
+parse text: scripts of examples/text, wherever a script may run, compared with C programs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import results
 
 RIVAL = "epoll_mmsg"
+# Servers that run on LuaJIT, and are measured on the confined engine, too.
+SCRIPTS = ("combined", "library_exchange", "figure1")
 # Servers and their rivals. recv_batch.lua and send_batch.lua are Figure 1 of the paper.
 PAIRS = [("combined", RIVAL), ("figure1", "mmsg"), ("compound", RIVAL)]
 
@@ -80,10 +82,17 @@ CLOCKS = [
 ]
 
 
+def run_all(kernel: str, clock: Clock, commands: list[str]) -> list[dict[str, Any]]:
+    """The output of programs, one after the other in one guest."""
+    shell = ["sh", "-ec", "; echo ,; ".join(commands)]
+    text = results.run_in_guest(["-k", kernel, "-u", clock.option], shell)
+    return json.loads(f"[{text}]")
+
+
 def measure(kernel: str, clock: Clock, rounds: int | None) -> dict[str, Any]:
-    command = [*results.IN_KERNEL, "build/bench/udp"]
-    command += [str(rounds or clock.rounds), str(clock.steps)]
-    raw = results.in_guest(["-k", kernel, "-u", clock.option], command)
+    run = f"{' '.join(results.IN_KERNEL)} %s build/bench/udp {rounds or clock.rounds} {clock.steps}"
+    confined = run % PLACES["confined"] + f" {' '.join(SCRIPTS)}"
+    raw, on_confined = run_all(kernel, clock, [run % PLACES["LuaJIT"], confined])
     seen = raw.pop("rounds")
     per_request = {name: results.summary([r[name] for r in seen]) for name in seen[0]}
     ratios = {name: results.summary([r[name] / r[RIVAL] for r in seen]) for name in seen[0]}
@@ -91,7 +100,17 @@ def measure(kernel: str, clock: Clock, rounds: int | None) -> dict[str, Any]:
         f"{ours}_over_{theirs}": results.summary([r[ours] / r[theirs] for r in seen])
         for ours, theirs in PAIRS
     }
-    return {**raw, "unit": clock.unit, "per_request": per_request, f"over_{RIVAL}": ratios, **pairs}
+    return {
+        "machine": results.machine(),
+        **raw,
+        "unit": clock.unit,
+        "per_request": per_request,
+        "confined": {
+            name: results.summary([r[name] for r in on_confined["rounds"]]) for name in SCRIPTS
+        },
+        f"over_{RIVAL}": ratios,
+        **pairs,
+    }
 
 
 def show(clock: Clock, found: dict[str, Any]) -> None:
@@ -101,6 +120,13 @@ def show(clock: Clock, found: dict[str, Any]) -> None:
         spread = f"{ratio['min']:.2f} .. {ratio['max']:.2f}"
         rows.append([WHAT[name], f"{cost['median']:.0f}", f"{ratio['median']:.2f}", spread])
     results.show([f"{found['unit']} per request", "median", f"/ {RIVAL}", "min .. max"], rows)
+    print()
+    rival = found["per_request"][RIVAL]["median"]
+    rows = [
+        [WHAT[name], f"{cost['median']:.0f}", f"{cost['median'] / rival:.2f}"]
+        for name, cost in found["confined"].items()
+    ]
+    results.show(["on the confined engine", "median", f"/ {RIVAL}"], rows)
     print()
     for (ours, theirs), (at_most, aim) in zip(PAIRS, clock.bounds, strict=True):
         ratio = found[f"{ours}_over_{theirs}"]["median"]
@@ -116,11 +142,7 @@ def per_message(costs: dict[str, float], server: str) -> float:
 
 def measure_servers(kernel: str, clock: Clock) -> dict[str, Any]:
     run = f"build/bench/text_load {SERVER_ROUNDS} {SERVER_STEPS}"
-    commands = [f"{asked} {run}" for asked in PLACES.values()]
-    text = results.run_in_guest(
-        ["-k", kernel, "-u", clock.option], ["sh", "-ec", "; echo ,; ".join(commands)]
-    )
-    found = json.loads(f"[{text}]")
+    found = run_all(kernel, clock, [f"{asked} {run}" for asked in PLACES.values()])
     costs: dict[str, Any] = {}
     for place, raw in zip(PLACES, found, strict=True):
         costs[place] = {

@@ -30,7 +30,9 @@ REQUESTS = {
     "holds": True,
     "label": "modelled",
     "ratios": [
-        {"script": "combined", "over": "epoll_mmsg", "icount": 0.9, "interval": [0.894, 1.16]}
+        {"script": script, "over": "epoll_mmsg", "icount": 0.9, "confined": 0.95}
+        | {"interval": [0.894, 1.16]}
+        for script in ("combined", "compound")
     ],
     "errors": {"echo_mmsg": -0.02, "io_uring": 0.1},
     "instructions_of": "6.1",
@@ -79,7 +81,8 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     status, text, data = run(tmp_path, monkeypatch, OLD, requests=REQUESTS, calls=CALLS)
     assert status == 0
     assert "old" not in text
-    assert f"| {figures.PLAIN['epoll_mmsg']} | 0.90 | 0.89 to 1.16 |" in text
+    assert f"| {figures.PLAIN['epoll_mmsg']} | 0.90 | 0.95 | 0.89 to 1.16 |" in text
+    assert f"| {figures.PLAIN['epoll_mmsg']} |  | 0.95 | 0.89 to 1.16 |" in text
     assert "busy" in text
     assert "| lseek | 1,234 | 0.50 | 0.40 |" in text
     assert data["calls"]["kernel"] == "6.1" and data["calls"]["commit"] in text

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import model  # noqa: E402
 import results  # noqa: E402
+import udp  # noqa: E402
 from model import Model, Way  # noqa: E402
 
 TRUE = Model(0.4, 300.0)
@@ -47,7 +48,9 @@ def ways(wrong: float = 1.0) -> dict[str, Way]:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Way]) -> tuple[int, dict]:
     icount, output = tmp_path / "icount.json", tmp_path / "model.json"
     counts = {name: {"median": way.instructions} for name, way in given.items()}
-    icount.write_text(json.dumps({"icount": {"kernel": "6.1", "per_request": counts}}))
+    confined = {name: {"median": 2 * given[name].instructions} for name in udp.SCRIPTS}
+    counted = {"kernel": "6.1", "per_request": counts, "confined": confined}
+    icount.write_text(json.dumps({"icount": counted}))
     here = {
         "kernel": "7.0",
         "accel": "none",
@@ -75,6 +78,8 @@ def test_finds_the_model_that_made_the_times(
     # In the kernel as modelled; in the process 30 % more, plus an entry.
     expected = own / rival, (1.3 * own + TRUE.p * 0.0625) / rival
     assert first["interval"] == pytest.approx(expected)
+    assert first["confined"] == 2 * first["icount"]
+    assert found["ratios"][-1]["confined"] == found["ratios"][-1]["icount"]
     text = capsys.readouterr().out
     assert "modelled" in text
     assert "The model holds" in text
