@@ -25,7 +25,7 @@ def question(name, questions=1, end=b"\\0\\1\\0\\1", port=53):
     name = name if isinstance(name, bytes) else wire(name)
     with socket.socket(*UDP) as to, socket.socket(*UDP) as s:
         to.bind(("127.0.0.1", port))
-        to.settimeout(0.3)
+        to.settimeout(5)
         s.connect(("127.0.0.1", port))
         try:
             header = bytes([0, 7, 1, 0, 0, questions, 0, 0, 0, 0, 0, 0])
@@ -52,8 +52,14 @@ def knock(*ports):
             s.sendto(b"", ("127.0.0.1", port))
 
 def sources():
-    got = [arrives(4000, n=30), arrives(4000, socket.AF_INET6, 30), arrives(4001, n=30)]
-    return 10 <= got[0] <= 20 and 10 <= got[1] <= 20 and got[2] == 30 or got
+    "Each sender has ten in each of its seconds; two may have begun, and more on a busy machine."
+    for family in socket.AF_INET, socket.AF_INET6:
+        since = time.monotonic()
+        got = arrives(4000, family, 30)
+        most = 10 * (2 + int(time.monotonic() - since))
+        if not 10 <= got <= most:
+            return [family, got, most]
+    return arrives(4001, n=30) == 30
 
 def limit():
     "All senders share ten a second."
