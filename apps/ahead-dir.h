@@ -45,7 +45,8 @@ ahead_load (int fd)
 {
   if (!ahead.read && !ahead.unable)
     {
-      void *library = ahead_wanted () && ahead_pays_on (fd, true) ? ahead_library () : NULL;
+      bool several = ahead_mask () & ~AHEAD_MASK;
+      void *library = ahead_wanted () && ahead_pays_on (fd, several) ? ahead_library () : NULL;
       if (library)
         ahead.read = (ahead_readdirplus *) dlsym (library, "syscript_readdirplus");
       ahead.unable = !ahead.read;

@@ -58,15 +58,15 @@ MS_REMOUNT = 32
 TRIES = 6
 # Why a file system gains little, or loses.
 CHECKED = "not read ahead: names are checked each time"
-SERVER = "asks a server for each file"
-FEW = "too few files"
+SERVER = "asks a server for each file; only ls reads ahead"
+FEW = "not read ahead: few files"
 WHY = {
     "ext2-typeless": "entries have no types",
     "vfat": CHECKED,
     "fuse-ext4": SERVER,
     "fuse-ntfs": SERVER,
     "nfs": CHECKED,
-    "9p": SERVER + "; ls also for labels",
+    "9p": CHECKED,
     "virtiofs": SERVER,
     "squashfs": "batches reread directories",
     "proc": CHECKED,
@@ -74,7 +74,7 @@ WHY = {
     "cgroup2": FEW,
     "tracefs": FEW,
     "securityfs": FEW,
-    "9p-root": FEW,
+    "9p-root": CHECKED,
 }
 PRINTF = "%p %s %b %m %n %i %U %G %T@ %C@ %y %l\\n"
 
