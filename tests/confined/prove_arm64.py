@@ -414,7 +414,7 @@ def at_address(word: int, base: int = ADDRESS) -> int:
     return word & ~(31 << 5) | base << 5
 
 
-TRIES = 40  # of other registers for a sequence, of which many are refused
+TRIES = 2000  # of other registers for a sequence, of which many are refused
 
 
 def prove_addresses(verifier: Verifier) -> int:
@@ -836,7 +836,7 @@ class Comparison:
     def word_of(self, form: Form) -> int | None:
         """Any constants, and any registers with which the form is accepted."""
         encoding, rng = ENCODINGS[form.encoding], self.rng
-        for word in with_registers(form, rng, TRIES):
+        for word in with_registers(form, rng, 40):
             if encoding.where == model.ATOMIC:
                 word = at_address(word)  # noqa: PLW2901
             other = word & ~encoding.constant | rng.getrandbits(32) & encoding.constant
