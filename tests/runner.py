@@ -41,9 +41,10 @@ SPECIAL = TESTS / "confined" / "special.lua"
 # Whether syscript.ko is built with tools of the safety kit.
 HAS_TOOL = bool(os.environ.get("SYSCRIPT_SAFETY"))
 
-# Slowdown of the debug kernel, or of a module with a tool: time limits are multiplied by it,
-# repetitions divided.
-SLOWDOWN = 10 if os.environ.get("SYSCRIPT_GUEST") == "debug" else 4 if HAS_TOOL else 1
+# Slowdown of the debug kernel, of a module with a tool, or of another architecture's emulated CPU:
+# time limits are multiplied by it, repetitions divided.
+GUEST = os.environ.get("SYSCRIPT_GUEST", "")
+SLOWDOWN = 10 if GUEST == "debug" else 4 if HAS_TOOL or GUEST.endswith("-arm64") else 1
 
 # ms.  Programs of the corpus take some ms natively; emulation is up to 50 times slower.
 PATIENCE = "10000"

@@ -380,19 +380,23 @@ result.update(got=got, sent=sent, loads=listed()["loads"], n=n, listed=listed())
 
 
 def test_errors_on_two_cpus_all_count() -> None:
-    """No more calls fail than allowed, except one running on the other CPU."""
+    """No more calls fail than allowed, except one running on the other CPU.
+
+    Few are allowed, because they are counted by the second, and an emulated CPU may need longer for
+    hundreds.
+    """
     result = in_own_namespace("""
 def send(barrier):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         barrier.wait()
         while not p.programs()[0].state:
-            for _ in range(50):
+            for _ in range(10):
                 s.sendto(b"x", ("127.0.0.1", 4000))
         barrier.wait()
 image = p.image([p.verdict(4)])
 result["errors"] = []
 for _ in range(20):
-    assert p.load(image, errors_max=400) == (0, "")
+    assert p.load(image, errors_max=40) == (0, "")
     barrier = threading.Barrier(2)
     threads = [threading.Thread(target=send, args=(barrier,)) for _ in range(2)]
     [t.start() for t in threads]
@@ -400,7 +404,7 @@ for _ in range(20):
     result["errors"].append(listed()["errors"])
     p.unload()
 """)
-    assert set(result["errors"]) <= {401, 402}, result["errors"]
+    assert set(result["errors"]) <= {41, 42}, result["errors"]
 
 
 def test_late_errors_are_not_of_the_next() -> None:
