@@ -8,10 +8,13 @@ ifndef ARCH
 ARCH := $(HOST_ARCH)
 endif
 override ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
-# The proof runs on this machine; FOR is the architecture that it is about.
+# The demo and the proof run on this machine; FOR is the architecture that they are about.
 FOR := $(ARCH)
-ifneq ($(filter prove,$(MAKECMDGOALS)),)
+ifneq ($(filter demo demo-% prove,$(MAKECMDGOALS)),)
 override ARCH := $(HOST_ARCH)
+endif
+ifneq ($(FOR),$(ARCH))
+KREL ?= 6.1-arm64
 endif
 ifeq ($(ARCH),$(HOST_ARCH))
 BUILD := build
@@ -54,7 +57,7 @@ else
 # needs fewer packages than the tests.
 PLAIN := clean help help-all install install-% uninstall uninstall-%
 LIGHT := $(PLAIN) lib cli build/cosy/cosy.so consolidate consolidate-calibrate cosy lua-runtime examples \
-	dist deb test-deb test-newcomer
+	dist deb test-deb test-newcomer build/arm64/%
 HEAVY := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 ifneq ($(filter-out all module module-deb demo demo-%,$(HEAVY)),)
 include $(BUILD)/config.mk
@@ -150,7 +153,7 @@ deps: $(BUILD)/config.mk
 
 ##memcached      build Debian's memcached with batches of UDP datagrams
 ##busybox cpio   build Debian's with compounds
-##+demo           memcached in six ways, du and ls plain and patched, in a guest (DEMO_ARGS=--seccomp)
+##+demo           memcached in six ways, du and ls plain and patched, in a guest (ARCH=arm64, DEMO_ARGS=--seccomp)
 ##examples       programs that use files and sockets in batches
 ##+cosy           the compiler for compounds, cosy-cc(1)
 ##lua-runtime    Lua as a compound, for syscript run --engine confined

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +15,10 @@ from statistics import median
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+# What is built for this machine: in a guest, perhaps for another one than the host.
+BUILD = ROOT / "build"
+if platform.machine() == "aarch64" and (BUILD / "arm64").exists():
+    BUILD /= "arm64"
 
 EMULATED = (
     "The guest's CPU is emulated (QEMU TCG): what makes a mode switch expensive on a real CPU\n"

@@ -30,8 +30,8 @@ import ninja_build
 import queries
 import results
 
-WALKS = results.ROOT / "build" / "walks"
-LOOKS = results.ROOT / "build" / "bench" / "stat_files"
+WALKS = results.BUILD / "walks"
+LOOKS = results.BUILD / "bench" / "stat_files"
 WAYS = ("plain", "ahead")
 LOOK_WAYS = ("plain", "threads", "uring", "script")
 
@@ -139,7 +139,7 @@ def library() -> tempfile.TemporaryDirectory[str]:
     """
     place = tempfile.TemporaryDirectory(prefix="library-")
     Path(place.name).chmod(0o755)
-    copy = shutil.copy(results.ROOT / "build" / "libsyscript.so.0", place.name)
+    copy = shutil.copy(results.BUILD / "libsyscript.so.0", place.name)
     Path(copy).chmod(0o644)
     return place
 

@@ -377,9 +377,9 @@ def guest_root() -> Path:
     return tree
 
 
-def source(package: str, tree: Path) -> None:
+def source(package: str, tree: Path, arch: str = AMD64) -> None:
     """Unpack a package of 6.1's suite into a tree."""
-    Suite(SUITES["6.1"]).unpack([package], tree)
+    Suite(SUITES["6.1"], arch).unpack([package], tree)
 
 
 def install(packages: list[str], tree: Path) -> None:
@@ -480,6 +480,7 @@ def main() -> int:
         )
     commands.add_parser("root", help="print the root of arm64's guests").set_defaults(kernel="")
     command = commands.add_parser("source", help="unpack a package of 6.1's suite")
+    command.add_argument("--arch", choices=TRIPLETS, default=AMD64, help="Debian's name of it")
     command.add_argument("package")
     command.add_argument("tree", type=Path)
     command = commands.add_parser("install", help="unpack its packages with what they depend on")
@@ -493,7 +494,7 @@ def main() -> int:
     args = parser.parse_args()
     try:
         if args.what == "source":
-            source(args.package, args.tree)
+            source(args.package, args.tree, args.arch)
         elif args.what == "install":
             install(args.packages, args.tree)
         elif args.what == "sources":

@@ -41,7 +41,8 @@ bench-memcached-facebook-icount: $(BUILD)/memcached/memcached $(BUILD)/bench/udp
 # (DEMO_ARGS='--pictures docs'). DEMO_ARGS=--seccomp: only memcached's servers, under the seccomp
 # filter of containers.
 DEMO_ARGS ?=
-DEMO_PARTS := $(WALKS)/coreutils-ahead.done $(BUILD)/memcached/memcached $(BUILD)/bench/udpload/udpload \
+DEMO_PROGRAMS := walks/coreutils-ahead.done memcached/memcached bench/udpload/udpload
+DEMO_PARTS := $(DEMO_PROGRAMS:%=$(BUILD)/%) \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so $(BUILD)/lua-runtime/lua.image module
 # Downloads and packages come first, alongside the builds that need none of these packages, because
 # coreutils' configure takes longest, on one CPU, and needs them.
@@ -49,17 +50,31 @@ DEMO_FIRST := $(VENDOR_READY) $(BUILD)/deps/demo $(BUILD)/apt/coreutils.orig.tar
 	$(BUILD)/apt/memcached.orig.tar.xz $(KTREE)/complete \
 	$(BUILD)/syscript $(BUILD)/libsyscript.so module
 DEMO_WAIT := 4
+# For arm64: the module, and what a make of its own compiles.
+ifneq ($(FOR),$(ARCH))
+DEMO_GROUPS += arm64-tests
+DEMO_FIRST := $(VENDOR_READY) $(BUILD)/deps/demo $(KTREE)/complete module
+DEMO_PARTS := demo-compiled
+DEMO_COMPILED := $(DEMO_PROGRAMS:%=build/$(FOR)/%)
+DEMO_PLACE := $(BUILD)/bench/$(FOR)
+DEMO_WALKS := du
+endif
+DEMO_PLACE ?= $(BUILD)/bench
+DEMO_WALKS ?= du and ls
 $(BUILD)/deps/demo: tools/deps $(PINNED)
 	$(Q)tools/deps $(DEMO_GROUPS)
 	@touch $@
 
-.PHONY: demo-first demo-parts
+.PHONY: demo-first demo-parts demo-compiled
 demo-first: $(DEMO_FIRST)
 demo-parts: $(DEMO_PARTS)
+demo-compiled: $(BUILD)/deps/demo
+	+$(Q)$(MAKE) --no-print-directory ARCH=$(FOR) lib cli $(DEMO_COMPILED)
 
 demo:
-	@echo "demo: building memcached, coreutils' du and ls, and the module for Linux $(KREL)"
+	@echo "demo: building memcached, coreutils' $(DEMO_WALKS), and the module for Linux $(KREL)"
 	@+$(MAKE) --no-print-directory $(call jobs,$(DEMO_WAIT)) demo-first
 	@+$(MAKE) --no-print-directory $(call jobs,0) demo-parts
 	@echo "demo: booting Linux $(KREL) in two guests that count instructions (a minute)"
-	@tools/progress result demo bench/demo.py -k $(KREL) -o $(BUILD)/bench/demo.json $(DEMO_ARGS)
+	@mkdir -p $(DEMO_PLACE)
+	@tools/progress result demo bench/demo.py -k $(KREL) -o $(DEMO_PLACE)/demo.json $(DEMO_ARGS)

@@ -13,10 +13,13 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-MEMCACHED = ROOT / "build" / "memcached" / "memcached"
-SYSCRIPT = ROOT / "build" / "syscript"
-UDPLOAD = ROOT / "build" / "bench" / "udpload" / "udpload"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from results import BUILD, ROOT
+
+MEMCACHED = BUILD / "memcached" / "memcached"
+SYSCRIPT = BUILD / "syscript"
+UDPLOAD = BUILD / "bench" / "udpload" / "udpload"
 
 MODES = ("off", "mmsg", "io_uring", "syscript_interp", "syscript", "syscript_wait", "confined")
 SCRIPTED = ("syscript", "syscript_interp", "syscript_wait", "confined")
