@@ -801,7 +801,6 @@ static long compiled_setlist(lua_State *L, long pc)
 
 	if (n == 0)
 		n = cast_int(L->top - at.ra) - 1;
-	L->top = L->ci->top;
 	if (c == 0)
 		c = cast_int(at.p->code[pc + 1]);
 	if (!ttistable(at.ra))
@@ -816,6 +815,8 @@ static long compiled_setlist(lua_State *L, long pc)
 		setobj2t(L, luaH_setnum(L, h, last--), val);
 		luaC_barriert(L, h, val);
 	}
+	/* Not earlier: the values may lie beyond the frame's end. */
+	L->top = L->ci->top;
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static const char *luai_name(struct lua_State *L);
 
 /* -- Memory -------------------------------------------------------------------- */
 
-/* Collect early, because memory is small and Lua 5.1 does not collect when it runs out. */
+/* Collect early, because memory is small. */
 #undef LUAI_GCPAUSE
 #define LUAI_GCPAUSE		110
 

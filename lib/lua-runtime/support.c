@@ -423,6 +423,11 @@ static unsigned long runtime_spare(void)
 	return heap.size - heap.memory[0];
 }
 
+static bool runtime_is_short(void)
+{
+	return runtime_spare() < heap.size / 16;
+}
+
 static int runtime_in_arena(unsigned long address, unsigned long n)
 {
 	unsigned long offset = address - heap.arena;

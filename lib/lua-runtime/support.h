@@ -3,6 +3,7 @@
 #ifndef LUA_RUNTIME_SUPPORT_H
 #define LUA_RUNTIME_SUPPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime.h"
@@ -46,6 +47,9 @@ static void *runtime_alloc(void *unused, void *p, size_t old_size, size_t new_si
 
 /* Number of free bytes in the heap. */
 static unsigned long runtime_spare(void);
+
+/* Are few bytes of the heap free? */
+static bool runtime_is_short(void);
 
 /* Is all of [address, address + n) in the arena? */
 static int runtime_in_arena(unsigned long address, unsigned long n);

@@ -83,15 +83,19 @@ static unsigned int put_nil(StkId to, unsigned int wanted)
 static unsigned int put_captures(lua_State *L, StkId to, const char *end, unsigned long what,
 				 unsigned int wanted)
 {
-	unsigned int n = FOUND_COUNT(what), i;
+	unsigned int n = FOUND_COUNT(what), i = n < wanted ? n : wanted;
 
 	if (!n) {
 		if (wanted)
 			put_text(L, to, found.start, end - found.start);
 		return put_nils(to, 1, wanted);
 	}
-	for (i = 0; i < n && i < wanted; i++)
-		put_capture(L, to + i, i, what);
+	if (i) {
+		put_capture(L, to, 0, what);
+		/* The second may replace the string that all are parts of: it comes last. */
+		while (--i)
+			put_capture(L, to + i, i, what);
+	}
 	return put_nils(to, n, wanted);
 }
 

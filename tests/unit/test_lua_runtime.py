@@ -392,6 +392,49 @@ def test_counters() -> None:
     assert found and 0 < int(found[1]) <= int(found[2]) and int(found[3])
 
 
+# Between @live strings, which stay for a while, there is less and less room for large blocks.
+PIECES = """
+local ring, state = {}, 1
+local function random(n)
+  state = (state * 1103515245 + 12345) % 2147483648
+  return (state - state % 256) / 256 % n
+end
+function run(live)
+  for i = 1, 20000 do
+    ring[random(live) + 1] = ("y"):rep(random(300) + 40) .. i
+    if i % 40 == 0 then %s end
+  end
+  return 42
+end
+"""
+LARGE = {
+    "repeated": (450, "local large = ('x'):rep(16000 + i % 64)"),
+    "joined": (
+        500,
+        "local s = ('z'):rep(250) local large = table.concat({ %s }, i)" % ("s, " * 30),
+    ),
+    "put together": (600, "local a = ('x'):rep(4000) local large = a .. a .. a .. i"),
+    "array": (200, "local large = {} for j = 1, 500 do large[j] = { j } end"),
+    "fields": (250, "local large = {} for j = 1, 100 do large['f' .. j] = j end"),
+    "list": (600, "local large = { %s }" % ("i, " * 900)),
+    "parts": (
+        600,
+        "local a = ('ab'):rep(2000, 'c') .. i\n"
+        "local x, y, z = a:match('^(%w+)ab()cab(.+)$') assert(#x + 5 + #z == #a and #z == z:len())",
+    ),
+}
+
+
+@pytest.mark.parametrize("compiled", ["yes", "no"])
+@pytest.mark.parametrize("large", LARGE)
+def test_collects_before_an_allocation_fails(large: str, compiled: str) -> None:
+    live, code = LARGE[large]
+    env = {**os.environ, "SYSCRIPT_LUA_COMPILE": compiled}
+    source = PIECES.replace("%s", code)
+    done = run("--time-limit", "10s", "-", str(live), input=source, env=env)
+    assert (done.stdout, done.stderr) == ("42\n", "")
+
+
 def test_many_small_scripts() -> None:
     """As many as the default limits promise, each with its own state."""
     command = [sys.executable, ROOT / "tests" / "confined" / "small_scripts.py", "256", "2"]
