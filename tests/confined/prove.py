@@ -293,7 +293,7 @@ def prove_accesses(mine: Insn, before: State, after: State, disp: z3.BitVecRef) 
             assert access.bits <= 64, "size"
             assert mine.align * 8 == (access.bits if access.locked else 0), "align"
             if access.stored is not None:
-                assert variables(access.stored) <= names_of(mine.reads) | LOADED, "tells"
+                assert variables(access.stored) <= names_of(mine.reads) | LOADED | {"imm"}, "tells"
         else:
             user = BEFORE[MACHINE] + disp
             assert same(address, user) and mine.disp == USER and mine.index == NO_INDEX, "machine"

@@ -444,6 +444,13 @@ void jit_emit_load(struct gen *g, const struct image_insn *insn)
 	}
 }
 
+/* A constant of 32 bits, sign-extended where the store is wider, in the instruction itself. */
+static void store_imm(struct gen *g, u32 width, struct amode p, s32 imm)
+{
+	op_mem(g, width == 8, MOV_IMM32, MOV_IMM32_REG, p);
+	emit32(g, imm);
+}
+
 void jit_emit_store(struct gen *g, const struct image_insn *insn)
 {
 	u32 width = insn_width(insn->code);
@@ -451,6 +458,8 @@ void jit_emit_store(struct gen *g, const struct image_insn *insn)
 	u8 spare = p.index == R10 ? R11 : R10, src;
 
 	if (INSN_CLASS(insn->code) == INSN_ST) {
+		if (width >= 4 && is_plain(g, insn->imm))
+			return store_imm(g, width, p, insn->imm);
 		src = scratch(g, p.index);
 		load_imm(g, width == 8, src, insn->imm);
 	} else {
