@@ -138,6 +138,10 @@ enum {
 	X(find_byte) X(found_one) X(found_three) X(read_number) X(frame_text) X(copied) X(replied) X(added) \
 	X(lowered_in) X(found_two)
 
+/* What the helpers of util.find() return instead of a position: nil, or call the function. */
+#define POSITION_NONE		(-1)
+#define POSITION_UNUSUAL	(-2)
+
 /* C functions of scripts that compiled code inlines. */
 #define INTRINSICS(X) \
 	X(util_peek) X(util_poke) X(util_pending) X(fs_read_file) X(luaB_pcall) \

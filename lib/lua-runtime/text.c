@@ -472,34 +472,30 @@ static inline unsigned long find_three(const char *p, unsigned long n, const str
 	return n;
 }
 
-static inline long put_position(StkId to, unsigned long found, unsigned long n)
+static inline long position(unsigned long found, unsigned long n)
 {
-	if (found < n)
-		setnvalue(to, found)
-	else
-		setnilvalue(to);
-	return 1;
+	return found < n ? (long)found : POSITION_NONE;
 }
 
-/* util.find() in the arena for one byte; returns 0 for memory outside. */
+/* util.find() in the arena for one byte; returns the position, or what layout.h says. */
 static long compiled_found_one(lua_State *L, StkId ra, unsigned long address, unsigned long n,
 			       unsigned long byte)
 {
-	(void)L;
+	(void)L, (void)ra;
 	if (!runtime_in_arena(address, n))
-		return 0;
-	return put_position(ra, find_one((const char *)address, n, EACH(byte)), n);
+		return POSITION_UNUSUAL;
+	return position(find_one((const char *)address, n, EACH(byte)), n);
 }
 
 /* As above, for two bytes. */
 static long compiled_found_two(lua_State *L, StkId ra, unsigned long address, unsigned long n,
 			       unsigned long bytes)
 {
-	(void)L;
+	(void)L, (void)ra;
 	if (!runtime_in_arena(address, n))
-		return 0;
-	return put_position(ra, find_two((const char *)address, n, EACH(bytes & 255),
-					 EACH(bytes >> 8)), n);
+		return POSITION_UNUSUAL;
+	return position(find_two((const char *)address, n, EACH(bytes & 255), EACH(bytes >> 8)),
+			n);
 }
 
 /* As above, for three bytes. */
@@ -508,13 +504,13 @@ static long compiled_found_three(lua_State *L, StkId ra, unsigned long address, 
 {
 	struct bytes_set set;
 
-	(void)L;
+	(void)L, (void)ra;
 	if (!runtime_in_arena(address, n))
-		return 0;
+		return POSITION_UNUSUAL;
 	set.few[0] = EACH(bytes & 255);
 	set.few[1] = EACH(bytes >> 8 & 255);
 	set.few[2] = EACH(bytes >> 16);
-	return put_position(ra, find_three((const char *)address, n, &set), n);
+	return position(find_three((const char *)address, n, &set), n);
 }
 
 /* util.find() in the arena for members in a string. */
@@ -526,7 +522,7 @@ static unsigned long find_members(const TString *members, const char *p, unsigne
 	return bytes_find(&set, p, n);
 }
 
-/* util.find() in the arena, for a string of members or one byte; otherwise returns 0. */
+/* util.find() in the arena, for a string of members or one byte; for others POSITION_UNUSUAL. */
 static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, unsigned long n)
 {
 	const TValue *set = ra + 3;
@@ -535,7 +531,7 @@ static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, un
 
 	(void)L;
 	if (!runtime_in_arena(address, n))
-		return 0;
+		return POSITION_UNUSUAL;
 	if (ttisstring(set) && tsvalue(set)->len == 1)
 		found = find_one(p, n, EACH(*(const unsigned char *)svalue(set)));
 	else if (ttisstring(set) && tsvalue(set)->len <= BYTES_SET_MOST)
@@ -543,8 +539,8 @@ static long compiled_find_byte(lua_State *L, StkId ra, unsigned long address, un
 	else if (ttisnumber(set) && (unsigned long)nvalue(set) <= 255)
 		found = find_one(p, n, EACH(nvalue(set)));
 	else
-		return 0;
-	return put_position(ra, found, n);
+		return POSITION_UNUSUAL;
+	return position(found, n);
 }
 
 #define INTEGER_DIGITS	15	/* of an integer of INTEGER_BITS */

@@ -51,15 +51,21 @@ static void begin_at(struct compiler *c, u32 slow)
 }
 
 /*
- * Calls a helper with L, the address of R(@a), where the result goes, r3 and r4; it may move the
- * frame.
+ * Calls a helper with L, the address of R(@a), where the result goes, r3 and r4; it makes no string,
+ * so that the collector does not run, which may move the frame.
  */
-static void call_text_helper_for(struct compiler *c, u32 a, u32 helper)
+static void call_pure_helper(struct compiler *c, u32 a, u32 helper)
 {
 	emit_mov(c->e, 1, REG_L);
 	emit_mov(c->e, 2, REG_BASE);
 	emit_alu_imm(c->e, INSN_ADD, 2, slot(c, a));
 	emit_call(c->e, c->runtime->exports.helpers[helper]);
+}
+
+/* As above; it may move the frame. */
+static void call_text_helper_for(struct compiler *c, u32 a, u32 helper)
+{
+	call_pure_helper(c, a, helper);
 	emit_load(c->e, INSN_DW, REG_BASE, REG_L, STATE_BASE);
 }
 
@@ -371,7 +377,7 @@ static void compile_number(struct compiler *c, u32 i, u32 slow)
 {
 	load_range(c, i, slow);
 	emit_constant(c->e, 5, c_of(i) - 1);
-	call_text_helper(c, HELPER_read_number);
+	call_pure_helper(c, a_of(i), HELPER_read_number);
 	emit_branch_imm(c->e, INSN_JEQ, 0, 0, slow);
 }
 
@@ -405,14 +411,27 @@ static u32 constant_bytes(const struct compiler *c, u32 *bytes)
 	return n;
 }
 
+/* There is no position in r0: no byte was found, or the function has to be called. */
+static void emit_not_found(struct compiler *c, const struct cold *cold)
+{
+	emit_branch_imm(c->e, INSN_JNE, 0, POSITION_NONE, cold->target);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a_of(insn_at(c))), TAG_NIL);
+	emit_jump(c->e, cold->back);
+}
+
 static void compile_find_byte(struct compiler *c, u32 i, u32 slow)
 {
-	u32 bytes, n = constant_bytes(c, &bytes);
+	u32 a = a_of(i), stored = emit_label(c->e), bytes, n = constant_bytes(c, &bytes);
 
 	load_range(c, i, slow);
 	if (n)
 		emit_constant(c->e, 5, bytes);
-	compile_by_helper(c, i, finders[n], slow);
+	call_pure_helper(c, a, finders[n]);
+	emit_branch_imm(c->e, INSN_JSLT, 0, 0, cold_path_to(c, emit_not_found, stored, slow));
+	emit_store(c->e, INSN_DW, REG_BASE, slot(c, a), 0);
+	emit_store_imm(c->e, INSN_W, REG_BASE, slot_tag(c, a), TAG_NUMBER);
+	emit_land(c->e, stored);
+	store_nils(c, i, 1);
 }
 
 /* -- Selection --------------------------------------------------------------------------------- */
