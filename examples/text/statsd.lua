@@ -19,7 +19,7 @@ local peek, poke, match = util.peek, util.poke, string.match
 
 local BATCH, SIZE = 16, 2048
 local NAMES_MOST, NAME = 100000, 100       -- bytes, of which a name takes NAME beside its text
-local PIECE = 4000              -- bytes to write at once
+local PIECE, NUMBER = 1900, 20   -- bytes to write at once, and of a number with what is around it
 local COUNT = 0x637c             -- "|c" as a "u2"
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
@@ -34,6 +34,7 @@ local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
 local counts, gauges, malformed = {}, {}, 0
 local names = 0                  -- their bytes since the last flush
+local lines, nlines, size = {}, 0, 0       -- parts of what to write, their number and bytes
 
 -- Is there room for a name?  Senders may invent any number of names.
 local function has_room(values, name)
@@ -89,26 +90,25 @@ local function take(got)
   end
 end
 
-local function write_lines(out, lines, n)
+local function write_lines(out)
+  local n = nlines
+  nlines, size = 0, 0
   return n > 0 and write(out, table.concat(lines, "", 1, n)) or 0
 end
 
 local function flush(out)
-  local lines, n, size, err = {}, 0, 0, 0
+  local err = 0
   names = 0
   for _, values in ipairs { counts, gauges } do
     for name, value in pairs(values) do
-      local line = name .. " " .. value .. "\n"
-      n, size = n + 1, size + #line
-      lines[n] = line
+      local n = nlines
+      lines[n + 1], lines[n + 2], lines[n + 3], lines[n + 4] = name, " ", value, "\n"
+      nlines, size = n + 4, size + #name + NUMBER
       values[name] = nil      -- most names come again, and have their place in the table then
-      if size > PIECE then
-        err = math.min(err, write_lines(out, lines, n))
-        n, size = 0, 0
-      end
+      if size > PIECE then err = math.min(err, write_lines(out)) end
     end
   end
-  return math.min(err, write_lines(out, lines, n))
+  return math.min(err, write_lines(out))
 end
 
 local function receive(sock, most, ms)

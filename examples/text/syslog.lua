@@ -20,7 +20,7 @@ local peek, poke, match, band = util.peek, util.poke, string.match, bit.band
 
 local BATCH, SIZE = 16, 2048
 local NAMES_MOST, NAME = 100000, 150       -- bytes, of which a name takes NAME beside its text
-local PIECE = 4000              -- bytes to write at once
+local PIECE, NUMBERS = 1900, 20  -- bytes to write at once, and of a line's numbers
 local LEAST_OF_NO_ERROR = 4      -- severities below: emerg, alert, crit, err
 local BLANK, COLON, LESS, GREATER = (" :<>"):byte(1, 4)
 local TIME = #"Oct 11 22:14:15 "
@@ -35,19 +35,16 @@ end
 local inbox = net.messages(msgs[1][0], BATCH)
 local lens, MSG = msgs[1][0] + mmsghdr.offsetof.msg_len, mmsghdr.size
 
-local messages, errors, malformed = {}, {}, 0
+-- How often each host and program sent a message that is an error, and another one.
+local errors, others, malformed = {}, {}, 0
 local names = 0                  -- their bytes since the last flush
+local lines, nlines, size = {}, 0, 0       -- parts of what to write, their number and bytes
 
 -- How often a name that is new was counted, if there is room for it: senders may invent any number.
 local function begin(from)
   names = names + NAME + #from
   if names <= NAMES_MOST then return 0 end
   malformed = malformed + 1
-end
-
-local function count(from, n, priority)
-  messages[from] = n + 1
-  if band(priority, 7) < LEAST_OF_NO_ERROR then errors[from] = (errors[from] or 0) + 1 end
 end
 
 -- A message whose parts are wider or narrower than usual.
@@ -57,8 +54,9 @@ local function take_text(text)
     malformed = malformed + 1
     return
   end
-  local n = messages[from] or begin(from)
-  if n then count(from, n, tonumber(priority)) end
+  local counts = band(tonumber(priority), 7) < LEAST_OF_NO_ERROR and errors or others
+  local count = counts[from] or begin(from)
+  if count then counts[from] = count + 1 end
 end
 
 -- Takes the messages that were received. Usually only host and program become a string.
@@ -79,8 +77,9 @@ local function take(got)
           local program = find(from + host + 1, rest, "[: ") or rest
           if program > 0 then
             local name = str_in(from, host + 1 + program)
-            local n = messages[name] or begin(name)
-            if n then count(name, n, priority) end
+            local counts = band(priority, 7) < LEAST_OF_NO_ERROR and errors or others
+            local count = counts[name] or begin(name)
+            if count then counts[name] = count + 1 end
             goto taken
           end
         end
@@ -92,25 +91,35 @@ local function take(got)
   end
 end
 
-local function write_lines(out, lines, n)
+local function write_lines(out)
+  local n = nlines
+  nlines, size = 0, 0
   return n > 0 and write(out, table.concat(lines, "", 1, n)) or 0
 end
 
+local function add_line(out, from, count, nerrors)
+  local n = nlines
+  lines[n + 1], lines[n + 2], lines[n + 3] = from, " ", count
+  lines[n + 4], lines[n + 5], lines[n + 6] = " ", nerrors, "\n"
+  nlines, size = n + 6, size + #from + NUMBERS
+  return size > PIECE and write_lines(out) or 0
+end
+
 local function flush(out)
-  local lines, n, size, err = {}, 0, 0, 0
+  local err = 0
   names = 0
-  for from, count in pairs(messages) do
-    local line = from .. " " .. count .. " " .. (errors[from] or 0) .. "\n"
-    n, size = n + 1, size + #line
-    lines[n] = line
-    -- Most hosts and programs come again, and have their places in the tables then.
-    messages[from], errors[from] = nil, nil
-    if size > PIECE then
-      err = math.min(err, write_lines(out, lines, n))
-      n, size = 0, 0
-    end
+  -- Most hosts and programs come again, and have their places in the tables then.
+  for from, count in pairs(others) do
+    local nerrors = errors[from]
+    err = math.min(err, add_line(out, from, count + (nerrors or 0), nerrors or 0))
+    others[from] = nil
+    if nerrors then errors[from] = nil end
   end
-  return math.min(err, write_lines(out, lines, n))
+  for from, count in pairs(errors) do
+    err = math.min(err, add_line(out, from, count, count))
+    errors[from] = nil
+  end
+  return math.min(err, write_lines(out))
 end
 
 local function receive(sock, most, ms)
