@@ -22,8 +22,11 @@ local BATCH, SIZE = 16, 2048
 local NAMES_MOST, NAME = 100000, 150       -- bytes, of which a name takes NAME beside its text
 local PIECE, NUMBERS = 1900, 20  -- bytes to write at once, and of a line's numbers
 local LEAST_OF_NO_ERROR = 4      -- severities below: emerg, alert, crit, err
-local BLANK, COLON, LESS, GREATER = (" :<>"):byte(1, 4)
+local BLANK, LESS, GREATER = (" <>"):byte(1, 3)
 local TIME = #"Oct 11 22:14:15 "
+local LEAST = TIME + 4           -- bytes of a message that has a host
+local AFTER = TIME + 2           -- bytes before its host, without the priority
+local OUTER, COLONS = bit.tobit(0xff0000ff), 0x3a00003a     -- of the four bytes ":14:" as an "i4"
 
 local iovec, mmsghdr = util.types.iovec, util.types.mmsghdr
 local bufs, msgs, data = iovec.new(BATCH), mmsghdr.new(BATCH), util.buffer(BATCH * SIZE)
@@ -61,22 +64,21 @@ end
 
 -- Takes the messages that were received. Usually only host and program become a string.
 local function take(got)
-  local at = data
-  for len_at = lens, lens + (got - 1) * MSG, MSG do
-    local n = peek(len_at)
-    if n > TIME + 4 and peek(at, "u1") == LESS then
+  for i = 0, got - 1 do
+    local slot = i % BATCH       -- tells the compiler how large addresses get
+    local at, n = data + slot * SIZE, peek(lens + slot * MSG)
+    if n > LEAST and peek(at, "u1") == LESS then
       local priority, len = number(at + 1, n - 1)
       if priority and priority >= 0 and peek(at + len + 1, "u1") == GREATER then
-        local from, left = at + len + 2 + TIME, n - len - 2 - TIME
+        local from, left = at + (len + AFTER), n - (len + AFTER)
         -- After a time such as "Oct 11 22:14:15 ".
-        local host = left > 0 and peek(from - 7, "u1") == COLON and
-                     peek(from - 4, "u1") == COLON and peek(from - 1, "u1") == BLANK and
-                     find(from, left, " ")
+        local host = left > 0 and band(peek(from - 7, "i4"), OUTER) == COLONS and
+                     peek(from - 1, "u1") == BLANK and find(from, left, " ")
         if host and host > 0 then
-          local rest = left - host - 1
-          local program = find(from + host + 1, rest, "[: ") or rest
+          local next = host + 1
+          local program = find(from + next, left - next, "[: ") or left - next
           if program > 0 then
-            local name = str_in(from, host + 1 + program)
+            local name = str_in(from, next + program)
             local counts = band(priority, 7) < LEAST_OF_NO_ERROR and errors or others
             local count = counts[name] or begin(name)
             if count then counts[name] = count + 1 end
@@ -87,7 +89,6 @@ local function take(got)
     end
     take_text(str_in(at, n))
     ::taken::
-    at = at + SIZE
   end
 end
 
