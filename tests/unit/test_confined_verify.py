@@ -100,6 +100,7 @@ PREFIXES = bytes.fromhex("26 2e 36 3e 64 65 66 67 f0 f2 f3 40 48")
 GOOD = [
     MASKED + LOAD,
     MASKED + "43 0f b6 44 14 08",
+    MASKED + "43 c7 44 14 08 03 00 00 00 4b c7 44 14 10 ff ff ff ff",  # store constants
     "49 8b 44 2c f8",  # rax = [r12 + rbp - 8]
     "53 5b",
     THUNK + CLEAR_ARGS,
@@ -131,6 +132,10 @@ WRONG = {
     "4b 8b 44 14 08": "address is not masked",
     "41 89 fa 41 81 e2 ff ff 01 00 " + LOAD: "address is not masked",
     MASKED + "49 89 fa " + LOAD: "address is not masked",
+    "43 c7 44 14 08 03 00 00 00": "address is not masked",
+    MASKED + "43 c7 84 14 f9 8f 00 00 03 00 00 00": "offset exceeds the guard area",
+    MASKED + "66 43 c7 44 14 08 03 00": NONE,
+    "c7 47 08 03 00 00 00": NONE,  # a store of a constant, not to the arena
     MASKED + "49 ff c2 " + LOAD: NONE,
     MASKED + "41 83 c2 08 " + LOAD: "address is not masked",
     "49 89 fa 49 81 e2 ff ff 00 00 " + LOAD: "address is not masked",  # of 64 bits
