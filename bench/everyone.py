@@ -56,9 +56,9 @@ FIGURES = {
         for name, (command, files, each) in everyone_parts.SMALL.items()
     },
     # Most of it is the kernel's own open, read and close: of plain's 7,091 instructions a file,
-    # 4,947 are in functions that the batch runs as well (vm/profile/icount.py diff), so that it
-    # cannot take less than 0.70. LuaJIT's engine reads files by names in a directory at 0.84 of
-    # plain calls (bench/files.py); 5 % more are allowed.
+    # 4,947 are in functions that the batch runs as well (vm/profile/icount.py diff): while it does,
+    # it cannot take less than 0.70. LuaJIT's engine reads files by names in a directory at 0.84
+    # of plain calls (bench/files.py); 5 % more are allowed.
     "scanner": Figure("a scanner that reads 20,000 files", PLAIN, 0.88),
     "frames_memcached": Figure("memcached's GET, frames", MESSAGES, 0.60),
     "frames_device": Figure("a GET by a script, frames, tun device", MESSAGES, 0.48),
