@@ -65,7 +65,7 @@ SERVERS_AT_MOST = 1.0
 # Once a second the sums of this many names are written, while this many messages arrive. So a round
 # has as many: after a flush all names are new.
 NAMES, RATE, BATCH = 200, 10_000, 16
-SERVER_ROUNDS, SERVER_STEPS = 2, RATE // BATCH
+SERVER_ROUNDS, SERVER_STEPS = 1, RATE // BATCH
 
 
 class Clock(NamedTuple):
