@@ -279,10 +279,12 @@ ARM64_PYTEST = vm/guest -k $(ARM64_KREL) -m -- \
 .PHONY: test-arm64-guest
 test-arm64-guest: guest-programs | $(BUILD)/deps/arm64-tests.ready
 	+$(Q)$(MAKE) $(call jobs,0) --no-print-directory ARCH=arm64 lib cli \
-		build/arm64/tests/vm/test_watcher_storm $(COSY_TESTS:build/%=build/arm64/%)
+		build/arm64/tests/vm/test_watcher_storm \
+		$(addprefix build/arm64/,$(COSY_TESTS:build/%=%) $(PROGRAMS:build/%=%))
 	+$(Q)$(MAKE) --no-print-directory KREL=$(ARM64_KREL) module
 	$(ARM64_PYTEST) tests/arm64/guest \
-		$(addprefix tests/vm/test_,audit.py cosy.py filters.py lua_runtime.py tracepoints.py)
+		$(addprefix tests/vm/test_,audit.py cosy.py filters.py lua_runtime.py programs.py \
+		tracepoints.py)
 	$(ARM64_PYTEST) tests/vm/test_attacks.py -k confined
 
 # Seconds during which filters, threads and descriptors change under running scripts.
