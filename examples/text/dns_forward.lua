@@ -21,6 +21,7 @@ local peek, poke, sub, lower = util.peek, util.poke, string.sub, string.lower
 local BATCH, SIZE, ADDRESS = 16, 2048, 28
 local FLAGS, HEADER, LABEL_MOST = 2, 12, 63       -- places in a message; maximum bytes of a label
 local QUERY_MOST, ANSWER = 8, 128                 -- the first byte of flags: less in plain queries
+local WAIT = 5                                    -- maximum seconds to wait for an answer
 -- Bytes, of which an entry takes ENTRY beside its longest texts.
 local KEPT_MOST, SPELT_MOST, WAITS_MOST, ENTRY = 130000, 200000, 130000, 200
 
@@ -89,21 +90,34 @@ local function new_id()
   return number
 end
 
--- Forwards the query in message i, whose question ends at stop. Whoever asks the same within the
--- second waits with it: under many IDs at once, one could be guessed.
+-- Whoever waits for the answer to a question: new if none did, or for too long.
+local function wait_of(key)
+  local wait = waits_of[key]
+  if wait and second <= wait.second + WAIT then return wait end
+  local number = new_id()
+  if not number then return nil end
+  if wait then
+    waits[wait.number] = nil
+    nwaits = nwaits - #wait * (ENTRY + #key)
+  end
+  wait = { key = key, number = number, id = str_in(id, 2), second = second, sent = -1 }
+  waits[number], waits_of[key] = wait, wait
+  return wait
+end
+
+-- Forwards the query in message i, whose question ends at stop, once a second under one ID while
+-- its answer is waited for: of many IDs at once, one could be guessed.
 local function forward(up, i, text, key, stop)
   if nwaits > WAITS_MOST then waits, waits_of, nwaits = {}, {}, 0 end
-  local wait = waits_of[key] or { key = key, second = -1 }
+  local wait = wait_of(key)
+  if not wait then return end
   nwaits = nwaits + ENTRY + #key
   wait[#wait + 1] = { id = sub(text, 1, 2), question = sub(text, HEADER + 1, stop),
     name = str_in(names + i * ADDRESS, peek(in_ + i * MSG + 8)) }
-  if wait.second == second then return end
-  local number = new_id()
-  if not number then return end
-  if wait.number then waits[wait.number] = nil end
-  wait.number, wait.second = number, second
-  waits[number], waits_of[key] = wait, wait
-  sendto(up, str_in(id, 2) .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
+  if wait.sent ~= second then
+    wait.sent = second
+    sendto(up, wait.id .. sub(text, FLAGS + 1), #text, MSG_DONTWAIT)
+  end
 end
 
 -- Sends the answers in place of queries first to last - 1, usually of all from 0.
@@ -160,7 +174,8 @@ local function take_answers(sock, up)
     local key, stop = question(at, len)
     local number = key and peek(at, "b2")
     local wait = number and waits[number]
-    if wait and sub(wait.key, 1, #key) == key and peek(at + FLAGS, "u1") >= ANSWER then
+    if wait and second <= wait.second + WAIT and sub(wait.key, 1, #key) == key and
+       peek(at + FLAGS, "u1") >= ANSWER then
       local text = str_in(at, len)
       local head, rest = sub(text, FLAGS + 1, HEADER), sub(text, stop + 1)
       waits[number], waits_of[wait.key] = nil, nil

@@ -29,8 +29,11 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("SYSCRIPT_ENGINE", request.param)
 
 
-def server(name: str) -> syscript.Script:
+def server(name: str, before: str = "", after: str = "") -> syscript.Script:
+    """The server, with @after in place of @before."""
     text = (ROOT / "examples" / "text" / f"{name}.lua").read_text()
+    assert before in text
+    text = text.replace(before, after)
     return syscript.Script(text, name=name, backend="user", time_limit=5)
 
 
@@ -254,14 +257,32 @@ def test_dns_question_waits_once(forwarder: list[socket.socket]) -> None:
         at_begin_of_second()
         client.send(query(8, "www.example.org"))
         assert serve() == 1
-        (again,) = forwarded()
-        assert first[2:] == again[2:]
-        upstream.send(answer(again))
+        assert forwarded() == [first]
+        upstream.send(answer(first))
         serve()
         for number in range(9):
             assert client.recv(4096) == answer(query(number, "www.example.org"))
         assert other.recv(4096) == answer(query(3, "wWw.example.org"))
         assert not select.select([client, other], [], [], 0.05)[0]
+
+
+def test_dns_question_waits_for_a_time(forwarder: list[socket.socket]) -> None:
+    """An answer that comes too late, or to an earlier ID, is ignored."""
+    sock, up, upstream, client, _ = forwarder
+    with server("dns_forward", "local WAIT = 5 ", "local WAIT = 0 ") as script:
+
+        def late() -> bytes:
+            asked = query(1, "www.example.org")
+            client.send(asked)
+            script.call(sock.fileno(), up.fileno(), 16, 0)
+            asked = upstream.recv(4096)
+            time.sleep(1.05)
+            upstream.send(answer(asked))
+            script.call(sock.fileno(), up.fileno(), 16, 0)
+            assert not select.select([client], [], [], 0.05)[0]
+            return asked
+
+        assert late()[2:] == late()[2:]
 
 
 HEAD = b"Host: www.example.org\r\nAccept: */*\r\n"
