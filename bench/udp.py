@@ -86,7 +86,8 @@ CLOCKS = [
 def run_all(kernel: str, clock: Clock, commands: list[str]) -> list[dict[str, Any]]:
     """The output of programs, one after the other in one guest."""
     shell = ["sh", "-ec", "; echo ,; ".join(commands)]
-    text = results.run_in_guest(["-k", kernel, "-u", clock.option], shell)
+    options = ["-k", kernel, "-u", clock.option, "--timeout", "1800"]
+    text = results.run_in_guest(options, shell)
     return json.loads(f"[{text}]")
 
 
