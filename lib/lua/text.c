@@ -51,8 +51,8 @@ static void begin_at(struct compiler *c, u32 slow)
 }
 
 /*
- * Calls a helper with L, the address of R(@a), where the result goes, r3 and r4; it makes no string,
- * so that the collector does not run, which may move the frame.
+ * Calls a helper with L, the address of R(@a), where the result goes, r3 and r4; it makes no
+ * string, so that the collector does not run, which may move the frame.
  */
 static void call_pure_helper(struct compiler *c, u32 a, u32 helper)
 {
