@@ -265,9 +265,18 @@ def test_a_user_exhausts_only_their_share() -> None:
     assert is_there(8000)
 
 
+# A container's own /usr/local has copies of the library and of Lua's runtime.
+OWN_FILES = """
+mount -t tmpfs none /usr/local && mkdir /usr/local/lib
+cp "$LD_LIBRARY_PATH/libsyscript.so.0" "$SYSCRIPT_LUA_IMAGE" /usr/local/lib
+export LD_LIBRARY_PATH=/usr/local/lib SYSCRIPT_LUA_IMAGE=/usr/local/lib/lua.image
+unset SYSCRIPT_LIBRARY  # other tests of the same pytest have set it
+exec "$@"
+"""
 CONTAINERS = {
     "none": [],
     "a user namespace": ["unshare", "-Ur"],
+    "its own files": ["unshare", "-Urm", "sh", "-ec", OWN_FILES, "sh"],
 }
 
 
@@ -284,7 +293,8 @@ def test_lua_scripts_extend_the_machines_runtime(as_outsider, container: str) ->
         "LD_LIBRARY_PATH": str(ROOT / "build"),
     }
     command = [*CONTAINERS[container], "python3", "-c", code]
-    loaded = f"{ROOT / 'build'}/libsyscript.so.0\n"
+    where = "/usr/local/lib" if container == "its own files" else ROOT / "build"
+    loaded = f"{where}/libsyscript.so.0\n"
     shared = as_outsider(command, env=env)
     assert shared.stdout == f"(1,) ['script']\n{loaded}", shared.stderr
     for n in range(MAX):
