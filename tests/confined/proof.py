@@ -142,6 +142,41 @@ class Memory:
 LOADED = {f"loaded{n}" for n in range(1, 5)}
 
 
+class Words:
+    """The stack and struct machine, as words; @stack and @machine are their addresses before."""
+
+    def __init__(self, stack: z3.BitVecRef, machine: z3.BitVecRef) -> None:
+        self.at_stack, self.at_machine = stack, machine
+        self.stack, self.machine, self.stored, self.lowest = {}, {}, set(), 0
+
+    def copy(self) -> Words:
+        words = Words(self.at_stack, self.at_machine)
+        words.stack, words.machine = dict(self.stack), dict(self.machine)
+        words.stored, words.lowest = set(self.stored), self.lowest
+        return words
+
+    def find(self, address: z3.BitVecRef) -> tuple[dict, int, bool]:
+        """The words there, the place among them, and whether they are the machine's."""
+        if (at := offset(address, self.at_stack)) is not None:
+            self.lowest = min(self.lowest, at)
+            assert at < 0, "not this routine's words"
+            return self.stack, at, False
+        at = offset(address, self.at_machine)
+        assert at is not None, f"neither stack nor machine: {address}"
+        return self.machine, at, True
+
+    def load(self, _: State, address: z3.BitVecRef, bits: int) -> z3.BitVecRef:
+        words, at, of_machine = self.find(address)
+        assert of_machine or at in words, "not pushed"
+        return words.setdefault(at, z3.BitVec(f"machine_{at}", bits))
+
+    def store(self, _: State, address: z3.BitVecRef, value: z3.BitVecRef) -> None:
+        words, at, of_machine = self.find(address)
+        words[at] = value
+        if of_machine:
+            self.stored.add(at)
+
+
 def limits(verifier: Verifier, shift: int, insn: ctypes.Structure) -> tuple[int, int]:
     """The range of accepted displacements; all in between are accepted, too."""
 

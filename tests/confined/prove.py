@@ -62,6 +62,7 @@ from confined.proof import (
     TRY,
     UNLESS,
     Memory,
+    Words,
     fields,
     limits,
     offset,
@@ -433,36 +434,6 @@ class Names:
         return z3.BitVec(f"{kind}_{self.count}", bits)
 
 
-class Words:
-    """The stack and struct machine, as words."""
-
-    def __init__(self, other: Words | None = None) -> None:
-        self.stack = dict(other.stack) if other else {}
-        self.machine = dict(other.machine) if other else {}
-        self.stored = set(other.stored) if other else set()
-        self.lowest = other.lowest if other else 0
-
-    def find(self, address: z3.BitVecRef) -> tuple[dict, int, str]:
-        if (at := offset(address, BEFORE[STACK])) is not None:
-            self.lowest = min(self.lowest, at)
-            assert at < 0, "not this routine's words"
-            return self.stack, at, "stack"
-        at = offset(address, BEFORE[MACHINE])
-        assert at is not None, f"neither stack nor machine: {address}"
-        return self.machine, at, "machine"
-
-    def load(self, _: State, address: z3.BitVecRef, bits: int) -> z3.BitVecRef:
-        words, at, name = self.find(address)
-        assert name == "machine" or at in words, "not pushed"
-        return words.setdefault(at, z3.BitVec(f"machine_{at}", bits))
-
-    def store(self, _: State, address: z3.BitVecRef, value: z3.BitVecRef) -> None:
-        words, at, name = self.find(address)
-        words[at] = value
-        if name == "machine":
-            self.stored.add(at)
-
-
 class Way:
     """A path through a row, up to some position."""
 
@@ -474,7 +445,7 @@ class Way:
 
     def fork(self, at: int, given: z3.BoolRef | None = None) -> Way:
         more = [] if given is None else [given]
-        return Way(at, self.state, Words(self.words), self.given + more)
+        return Way(at, self.state, self.words.copy(), self.given + more)
 
 
 class Row:
@@ -487,7 +458,7 @@ class Row:
         self.ends: list[Way] = []
         self.calls = 0
         state = symbolic()
-        self.go(Way(0, state, Words(), []))
+        self.go(Way(0, state, Words(BEFORE[STACK], BEFORE[MACHINE]), []))
 
     def hole(self, at: int) -> int:
         return self.row[at] if self.row[at] >= ANY else 0

@@ -62,6 +62,7 @@ from confined.proof import (
     UNLESS,
     UNLINK,
     Memory,
+    Words,
     limits,
     offset,
     prove,
@@ -485,36 +486,6 @@ def prove_address(verifier: Verifier, words: list[int]) -> bool:
 # -- claims: other sequences --------------------------------------------------------------
 
 
-class Words:
-    """The stack and struct machine, as words."""
-
-    def __init__(self, other: Words | None = None) -> None:
-        self.stack = dict(other.stack) if other else {}
-        self.machine = dict(other.machine) if other else {}
-        self.stored = set(other.stored) if other else set()
-        self.lowest = other.lowest if other else 0
-
-    def find(self, address: z3.BitVecRef) -> tuple[dict, int, bool]:
-        if (at := offset(address, X[STACK])) is not None:
-            self.lowest = min(self.lowest, at)
-            assert at < 0, "not this routine's words"
-            return self.stack, at, False
-        at = offset(address, X[MACHINE])
-        assert at is not None, f"neither stack nor machine: {address}"
-        return self.machine, at, True
-
-    def load(self, _: State, address: z3.BitVecRef, bits: int) -> z3.BitVecRef:
-        words, at, of_machine = self.find(address)
-        assert of_machine or at in words, "not pushed"
-        return words.setdefault(at, z3.BitVec(f"machine_{at}", bits))
-
-    def store(self, _: State, address: z3.BitVecRef, value: z3.BitVecRef) -> None:
-        words, at, of_machine = self.find(address)
-        words[at] = value
-        if of_machine:
-            self.stored.add(at)
-
-
 class Way:
     """A path through a sequence, up to some word."""
 
@@ -523,7 +494,7 @@ class Way:
         self.state = State(list(state.regs), dict(state.flags), words.load, words.store)
 
     def fork(self, at: int, given: z3.BoolRef) -> Way:
-        way = Way(at, self.state, Words(self.words), [*self.given, given])
+        way = Way(at, self.state, self.words.copy(), [*self.given, given])
         way.called = self.called
         return way
 
@@ -539,7 +510,7 @@ class Row:
         self.parts, self.mine, self.count = parts, mine, 0
         self.ends: list[Way] = []
         self.calls = 0
-        self.go(Way(0, symbolic(), Words(), []))
+        self.go(Way(0, symbolic(), Words(X[STACK], X[MACHINE]), []))
 
     def fresh(self, kind: str) -> z3.BitVecRef:
         self.count += 1
