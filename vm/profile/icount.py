@@ -140,9 +140,9 @@ def show_diff(before: dict[str, Any], after: dict[str, Any]) -> None:
             print(row(*pair, name))
     print(row(*rest, "others"))
     print(row(*total, "in all"))
-    # Two ways of the same work save none of it, unless one of them calls a function for nothing.
+    # As long as both ways need these functions, neither can take less.
     both = sum(min(count, new.get(name, 0.0)) for name, count in old.items())
-    print(f"in functions of both: {both:.2f}, {both / total[0]:.2f} of before")
+    print(f"in functions that both call: {both:.2f}, {both / total[0]:.2f} of before")
 
 
 def row(before: float, after: float, name: str) -> str:
