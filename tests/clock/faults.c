@@ -9,16 +9,19 @@
  *              in a row
  *   blind      clock_watch() does nothing: no clock sees any run
  *   stolen_us  delays each tick
+ *   leaving_us delays leaving a stretch of script code that had a tick
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
+#include "engine/luajit/kernel/atomic.h"
 #include "engine/luajit/kernel/clock.h"
 
-static uint window_us, stolen_us;
+static uint window_us, stolen_us, leaving_us;
 module_param(window_us, uint, 0644);
 module_param(stolen_us, uint, 0644);
+module_param(leaving_us, uint, 0644);
 static bool hasty, blind;
 module_param(hasty, bool, 0644);
 module_param(blind, bool, 0644);
@@ -51,6 +54,15 @@ static int ticks(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
+static int accounts(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct atomic_run *atomic = (const struct atomic_run *)regs->di;
+
+	if (!atomic->samples.timed)
+		wait(READ_ONCE(leaving_us));
+	return 0;
+}
+
 static noinline notrace void nothing(void)
 {
 	barrier();
@@ -69,18 +81,19 @@ static struct kprobe probes[] = {
 	{ .symbol_name = "syscript_luajit:atomic_stack_on", .pre_handler = enters, .post_handler = entered },
 	{ .symbol_name = "syscript_luajit:clock_tick", .pre_handler = ticks },
 	{ .symbol_name = "syscript_luajit:clock_watch", .pre_handler = watches },
+	{ .symbol_name = "syscript_luajit:account", .pre_handler = accounts },
 };
 
 static int __init faults_init(void)
 {
-	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2] };
+	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2], &probes[3] };
 
 	return register_kprobes(all, ARRAY_SIZE(all));
 }
 
 static void __exit faults_exit(void)
 {
-	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2] };
+	struct kprobe *all[] = { &probes[0], &probes[1], &probes[2], &probes[3] };
 
 	unregister_kprobes(all, ARRAY_SIZE(all));
 }

@@ -76,7 +76,8 @@ static noinline void take_sample(struct atomic_run *atomic)
 static noinline void account(struct atomic_run *atomic)
 {
 	struct run *run = &atomic->own.run;
-	u64 ran = cycles_ns(cycles_now() - atomic->clock.since);
+	const struct atomic_clock *clock = &atomic->clock;
+	u64 ran = cycles_ns(clock_not_late(clock, cycles_now()) - clock->since);
 
 	if (ran > run->preempt_max)
 		run->preempt_max = ran;

@@ -9,6 +9,7 @@
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
 #include <linux/task_work.h>
@@ -29,7 +30,7 @@
  */
 #define IDLE_LEEWAY	(NSEC_PER_SEC / HZ)
 #define IDLE_PERIODS	16
-/* The most that a script is charged for the time between two ticks. */
+/* The most that a script is charged for the time between two ticks, or from the last one on. */
 #define LATE		(PERIOD + 2 * IDLE_LEEWAY)
 
 static u64 clock_period_cycles __ro_after_init;
@@ -77,18 +78,19 @@ static struct atomic_run *clock_interrupted(const struct clock *clock)
 	return run ? atomic_run(run_priv(run)) : NULL;
 }
 
-/*
- * A script is charged for at most LATE of the gap between two ticks: a longer gap means that
- * other interrupts or the hypervisor had the CPU, or that the virtual machine was stopped.
- */
+u64 clock_not_late(const struct atomic_clock *clock, u64 now)
+{
+	return min(now, clock->seen + clock_late_cycles);
+}
+
 static void count_tick(struct atomic_clock *clock)
 {
-	u64 now = cycles_now(), gap = now - clock->seen;
+	u64 now = cycles_now();
 
 	if (!clock->since)
 		clock->since = now - clock_period_cycles;
-	else if (gap > clock_late_cycles)
-		clock->since += gap - clock_late_cycles;
+	else
+		clock->since += now - clock_not_late(clock, now);
 	clock->seen = now;
 	clock->ticks++;
 }
