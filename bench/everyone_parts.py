@@ -182,12 +182,19 @@ def calls(rounds: int) -> Samples:
     }
 
 
-def served(rounds: int, wires: dict[str, list[str]]) -> Samples:
-    """Ratios of frames, by these ways on these wires, to recvmmsg(2) and sendmmsg(2)."""
+def served(
+    rounds: int, wires: dict[str, list[str]], steps: int = STEPS, *, least: bool = False
+) -> Samples:
+    """Ratios of frames, by these ways on these wires, to recvmmsg(2) and sendmmsg(2).
+
+    Of each round; or one ratio, of the least that each took in any round.
+    """
     ordinary_user.make_tun()
     names = [f"{wire} {way}" for wire, ways in wires.items() for way in ("mmsg", *ways)]
     names.append("device nothing")
-    rows = ordinary_user.in_namespaces("build/bench/frames", rounds, STEPS, ",".join(names))
+    rows = ordinary_user.in_namespaces("build/bench/frames", rounds, steps, ",".join(names))
+    if least:
+        rows = [{name: min(row[name] for row in rows) for name in rows[0]}]
     return {
         f"{way}_{wire}": [
             frames.cost(row, wire, way) / frames.cost(row, wire, "mmsg") for row in rows

@@ -20,15 +20,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import everyone_parts
 import ordinary_user
 
-ROUNDS = 3
+ROUNDS = 100
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes the user")
 
 
 def test_frames() -> None:
-    """Counted: 0.5 of recvmmsg(2) and sendmmsg(2) over a device."""
+    """Counted: 0.5 of recvmmsg(2) and sendmmsg(2) over a device.
+
+    A step is shorter than what a busy host grants at once, so some of each kind are undisturbed.
+    """
     with ordinary_user.confined_alone():
-        found = everyone_parts.served(ROUNDS, {"device": ["frames"]})
-    assert min(found["frames_device"]) < 0.75, found
+        found = everyone_parts.served(ROUNDS, {"device": ["frames"]}, 1, least=True)
+    assert found["frames_device"][0] < 0.75, found
 
 
 def test_a_bench_that_dies_leaves_no_process() -> None:
