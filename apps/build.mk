@@ -99,7 +99,7 @@ $(BUILD)/tests/apps/still.so: apps/tests/still.c
 test-filesystems: all walks $(BUILD)/tests/vm/dircheck $(BUILD)/tests/unit/test_lib_files \
 		$(BUILD)/tests/apps/still.so module
 	$(Q)tools/deps filesystems
-	vm/guest -m -k $(KREL) --icount --virtiofs --memory 2G --timeout 2400 -- \
+	vm/guest -m -k $(KREL) --icount --virtiofs --memory 2G --timeout 7200 -- \
 		apps/tests/filesystems.py -o $(BUILD)/filesystems.json $(FILE_SYSTEMS)
 
 # The programs' own tests of the patched parts, without and with the patches.
