@@ -382,8 +382,8 @@ result.update(got=got, sent=sent, loads=listed()["loads"], n=n, listed=listed())
 def test_errors_on_two_cpus_all_count() -> None:
     """No more calls fail than allowed, except one running on the other CPU.
 
-    Few are allowed, because they are counted by the second, and an emulated CPU may need longer for
-    hundreds.
+    Few are allowed, because they are counted by the second. Rounds that took longer, on an emulated
+    CPU, tell nothing.
     """
     result = in_own_namespace("""
 def send(barrier):
@@ -395,15 +395,20 @@ def send(barrier):
         barrier.wait()
 image = p.image([p.verdict(4)])
 result["errors"] = []
-for _ in range(20):
+for _ in range(60):
     assert p.load(image, errors_max=40) == (0, "")
     barrier = threading.Barrier(2)
     threads = [threading.Thread(target=send, args=(barrier,)) for _ in range(2)]
+    begin = time.monotonic()
     [t.start() for t in threads]
     [t.join() for t in threads]
-    result["errors"].append(listed()["errors"])
+    if time.monotonic() - begin < 1:
+        result["errors"].append(listed()["errors"])
     p.unload()
+    if len(result["errors"]) == 20:
+        break
 """)
+    assert len(result["errors"]) > 10
     assert set(result["errors"]) <= {41, 42}, result["errors"]
 
 
