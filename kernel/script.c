@@ -219,6 +219,19 @@ static int script_run(struct script *script, struct syscript_call *call)
 }
 
 /*
+ * mutex_lock_killable() without the cond_resched() that it begins with: a call comes from user
+ * mode and returns there, where the task is rescheduled. A free mutex is taken by both without a
+ * look at signals, and by both ahead of waiters that it was not handed to. lockdep learns the
+ * order of locks from the second only.
+ */
+static __always_inline int script_lock(struct script *script)
+{
+	if (!IS_ENABLED(CONFIG_LOCKDEP) && likely(mutex_trylock(&script->lock)))
+		return 0;
+	return mutex_lock_killable(&script->lock);
+}
+
+/*
  * ioctl(2) and lseek(2) take no reference to the file in a process of one thread.
  * The run can close the descriptor, and another process any other copy of it, so
  * from here on the call counts on its own reference only.
@@ -236,7 +249,7 @@ int script_call(struct script *script, struct syscript_call *call)
 		return err;
 
 	refcount_inc(&script->refs);
-	err = mutex_lock_killable(&script->lock);
+	err = script_lock(script);
 	if (likely(!err)) {
 		err = script_run(script, call);
 		mutex_unlock(&script->lock);
