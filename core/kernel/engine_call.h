@@ -2,7 +2,8 @@
 /*
  * Every call of a script goes through engine_ops.call(), where a retpoline would be expensive.
  * So the first engine of each kind, preemptible or not, is called by a static call, which is
- * patched when the engine's module comes and goes.
+ * patched when the engine's module comes and goes. On arm64 neither exists: a static call is a
+ * call by pointer there, too.
  */
 #ifndef SYSCRIPT_ENGINE_CALL_H
 #define SYSCRIPT_ENGINE_CALL_H
@@ -21,6 +22,8 @@ static __always_inline int engine_call(const struct engine_ops *engine, struct e
 {
 	int (*fn)(struct engine_vm *vm, struct syscript_call *call) = engine->call;
 
+	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL))
+		return fn(vm, call);
 	if (fn == static_call_query(engine_call_atomic))
 		return static_call(engine_call_atomic)(vm, call);
 	if (likely(fn == static_call_query(engine_call_preemptible)))

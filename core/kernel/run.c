@@ -109,6 +109,8 @@ EXPORT_SYMBOL_NS_GPL(run_end_rare, COMPAT_NS(SYSCRIPT));
 /* Calls @fn on the caller's stack. */
 static __always_inline long call_here(long (*fn)(void *arg), void *arg)
 {
+	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL))
+		return fn(arg);
 	return likely(fn == static_call_query(run_enter)) ? static_call(run_enter)(arg) : fn(arg);
 }
 
@@ -136,8 +138,10 @@ static noinline long run_preemptible(struct run_priv *own, long (*fn)(void *arg)
 static __always_inline long run_either(struct run_priv *own, long (*fn)(void *arg), void *arg,
 				       void *stack)
 {
-	return own->atomic ? static_call(run_atomic_script)(own, fn, arg, stack) :
-			     run_preemptible(own, fn, arg, stack);
+	if (own->atomic)
+		return static_call(run_atomic_script)(own, fn, arg, stack);
+	return ARCH_SWITCHES_STACKS ? run_preemptible(own, fn, arg, stack) :
+				      run_as(own, fn, arg, NULL);
 }
 
 static noinline long run_anew(struct run_priv *own, long (*fn)(void *arg), void *arg,
