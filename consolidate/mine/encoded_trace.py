@@ -13,6 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from consolidate import calltable
 from consolidate.trace import values
@@ -22,6 +23,9 @@ from consolidate.trace.reader import Thread, Trace
 OK, NONE = "ok", "none"
 # Seconds of computation between two calls that may still form one sequence.
 GAP = 0.02
+# Where fewer than one in RARE of such pairs of calls is that far apart, and none by more than
+# TAKEN gaps, the program did not compute: others had its CPU.
+RARE, TAKEN = 20, 10
 # Calls excluded for this reason end a stretch; other excluded calls are skipped.
 START_UP = "start-up: "
 # Ends a line; `.` does not match it.
@@ -141,16 +145,31 @@ class Cutter:
             self.tape.dropped["isolated calls"] += 1
         self.text, self.indices = [], array("i")
 
+    def pauses(self, calls: list[Call]) -> set[int]:
+        """The calls before which the program computes for long."""
+        found: dict[int, float] = {}
+        last_end = None
+        for i, call in enumerate(calls):
+            start = call.start
+            if last_end is not None and start is not None and start - last_end > self.gap:
+                found[i] = start - last_end
+            last_end = None if start is None else start + (call.took or 0)
+        paused = Counter((calls[i - 1].name, calls[i].name) for i in found)
+        met = Counter(pair for a, b in pairwise(calls) if (pair := (a.name, b.name)) in paused)
+
+        def is_own(i: int) -> bool:
+            pair = calls[i - 1].name, calls[i].name
+            return found[i] > TAKEN * self.gap or paused[pair] * RARE > met[pair]
+
+        return set(filter(is_own, found))
+
     def cut(self, texts: list[str]) -> None:
         thread = self.tape.threads[self.owner]
         symbols, dropped, aside = self.tape.symbols, self.tape.dropped, self.aside
-        breaks, last_end = thread.breaks, None
+        breaks = thread.breaks | self.pauses(thread.calls)
         for i, call in enumerate(thread.calls):
-            start = call.start
-            paused = last_end is not None and start is not None and start - last_end > self.gap
-            if paused or i in breaks:
+            if i in breaks:
                 self.flush(texts)
-            last_end = None if start is None else start + (call.took or 0)
             why = aside.get(i)
             if why is not None and not why.startswith(START_UP):
                 dropped[why] += 1

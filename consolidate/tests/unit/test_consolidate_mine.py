@@ -10,8 +10,10 @@ import pytest
 from traces import NOISE, Writer, run
 
 from consolidate import calltable
+from consolidate.mine import encoded_trace
 from consolidate.mine.candidate import sequence
 from consolidate.report import report
+from consolidate.trace import reader
 
 GAP = 0.02
 SEEDS = range(8)
@@ -193,6 +195,23 @@ def test_signals_and_pauses_end_a_sequence(tmp_path: Path) -> None:
         trace.call("getuid()", 1000)
         trace.lines.append("100 --- SIGALRM {si_signo=SIGALRM} ---")
     assert sequences(trace.write(tmp_path / "t")) == []
+
+
+@pytest.mark.parametrize(
+    ("every", "pause", "stretches"),
+    [(40, 0.05, 1), (40, 0.5, 5), (10, 0.05, 20)],
+    ids=["others had the CPU", "too long for that", "the program computes"],
+)
+def test_rare_pauses_end_no_sequence(
+    tmp_path: Path, every: int, pause: float, stretches: int
+) -> None:
+    trace = Writer()
+    for i in range(200):
+        trace.read_file(f"/d/{i}")
+        if i % every == every - 1:
+            trace.time += pause
+    tape = encoded_trace.cut(reader.read([trace.write(tmp_path / "t")]))
+    assert tape.text.count(encoded_trace.END) == stretches
 
 
 def test_the_allocators_calls_are_looked_through(tmp_path: Path) -> None:
