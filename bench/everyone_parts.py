@@ -41,7 +41,7 @@ ALONE = Path("/tmp/alone")
 PLACE = Path("/dev/shm/everyone")
 TREES = Path("/dev/shm/trees")
 COPIED = ("walks/plain", "walks/ahead", "libsyscript.so.0", "syscript", "bench/scanner")
-# Of the kernel, and files that ls reads.
+# Of the kernel, and files that ls reads where they are.
 SEEN = ("/dev", "/dev/shm", "/proc", "/sys", "/run")
 READ = ("/etc/passwd", "/etc/group", "/etc/nsswitch.conf")
 SCRIPT = "scripts/recv_batch.lua"
@@ -62,7 +62,7 @@ def copy_programs() -> None:
         elif source.exists():
             shutil.copy(source, target)
     shutil.copy(results.ROOT / "scripts/hello.lua", PLACE)
-    for name in {*READ, *libraries()}:
+    for name in {*filter(os.path.exists, READ), *libraries()}:
         target = ALONE / name[1:]
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(name, target)
