@@ -71,10 +71,10 @@ def registered(source: bytes, flags: int = 0, limit: int = LIMIT) -> tuple[Libra
             return library, fd
 
 
-def ends(library: Library, fd: int, *args: int) -> float:
-    """Seconds until an endless script exceeds its time limit."""
+def ends(library: Library, fd: int, *args: int, why: tuple[int, ...] = (errno.ETIME,)) -> float:
+    """Seconds until an endless script exceeds its time limit, or another one in `why`."""
     begin = time.monotonic()
-    assert library.call(fd, *args)[0] == -errno.ETIME, library.error(fd)
+    assert -library.call(fd, *args)[0] in why, library.error(fd)
     took = time.monotonic() - begin
     os.close(fd)
     return took
@@ -104,8 +104,9 @@ def test_what_others_take_is_not_charged(
     """
     script = registered(source, flags, 3 * LIMIT)
     faults(fault, 120_000)
-    # Where the host, too, takes time, each gap counts as 9 ms, and one gap more each time.
-    assert ends(*script) > 0.6
+    # Where the host, too, takes time, each gap counts as 9 ms, and one gap more each time; where
+    # it takes none, the wall-clock limit may come first.
+    assert ends(*script, why=(errno.ETIME, errno.ETIMEDOUT)) > 0.6
 
 
 def test_clock_off_in_a_system_call(
