@@ -77,7 +77,7 @@ static noinline void account(struct atomic_run *atomic)
 {
 	struct run *run = &atomic->own.run;
 	const struct atomic_clock *clock = &atomic->clock;
-	u64 ran = cycles_ns(clock_not_late(clock, cycles_now()) - clock->since);
+	u64 ran = cycles_ns(clock_charged_until(clock, cycles_now()) - clock->since);
 
 	if (ran > run->preempt_max)
 		run->preempt_max = ran;

@@ -78,7 +78,7 @@ static struct atomic_run *clock_interrupted(const struct clock *clock)
 	return run ? atomic_run(run_priv(run)) : NULL;
 }
 
-u64 clock_not_late(const struct atomic_clock *clock, u64 now)
+u64 clock_charged_until(const struct atomic_clock *clock, u64 now)
 {
 	return min(now, clock->seen + clock_late_cycles);
 }
@@ -90,7 +90,7 @@ static void count_tick(struct atomic_clock *clock)
 	if (!clock->since)
 		clock->since = now - clock_period_cycles;
 	else
-		clock->since += now - clock_not_late(clock, now);
+		clock->since += now - clock_charged_until(clock, now);
 	clock->seen = now;
 	clock->ticks++;
 }

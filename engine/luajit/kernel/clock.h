@@ -48,11 +48,11 @@ struct clock {
 DECLARE_PER_CPU(struct clock, clocks);
 
 /*
- * The end of a stretch of script code that ends at @now, for what it is charged: soon after the
- * last tick. A longer gap means that other interrupts or the hypervisor had the CPU, or that the
- * virtual machine was stopped.
+ * Until when a stretch of script code that ends at @now is charged, in cycles: for a bounded time
+ * after the last tick. A longer gap means that other interrupts or the hypervisor had the CPU, or
+ * that the virtual machine was stopped.
  */
-u64 clock_not_late(const struct atomic_clock *clock, u64 now);
+u64 clock_charged_until(const struct atomic_clock *clock, u64 now);
 
 int clock_init(void);
 void clock_exit(void);
