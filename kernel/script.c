@@ -221,8 +221,8 @@ static int script_run(struct script *script, struct syscript_call *call)
 /*
  * mutex_lock_killable() without the cond_resched() that it begins with: a call comes from user
  * mode and returns there, where the task is rescheduled. A free mutex is taken by both without a
- * look at signals, and by both ahead of waiters that it was not handed to. lockdep learns the
- * order of locks from the second only.
+ * look at signals, and by both ahead of waiters that it was not handed to. With lockdep, which
+ * learns no order of locks from mutex_trylock(), mutex_lock_killable() takes free ones, too.
  */
 static __always_inline int script_lock(struct script *script)
 {

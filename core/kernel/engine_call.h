@@ -2,8 +2,7 @@
 /*
  * Every call of a script goes through engine_ops.call(), where a retpoline would be expensive.
  * So the first engine of each kind, preemptible or not, is called by a static call, which is
- * patched when the engine's module comes and goes. On arm64 neither exists: a static call is a
- * call by pointer there, too.
+ * patched when the engine's module comes and goes.
  */
 #ifndef SYSCRIPT_ENGINE_CALL_H
 #define SYSCRIPT_ENGINE_CALL_H
@@ -11,6 +10,13 @@
 #include <linux/static_call.h>
 
 #include "engine.h"
+
+/*
+ * Does the static call @name call @fn now? False where static calls are calls by pointer (arm64):
+ * there a comparison would only add to them.
+ */
+#define static_call_is(name, fn) \
+	(IS_ENABLED(CONFIG_HAVE_STATIC_CALL) && (fn) == static_call_query(name))
 
 DECLARE_STATIC_CALL(engine_call_preemptible,
 		    int(struct engine_vm *vm, struct syscript_call *call));
@@ -22,11 +28,9 @@ static __always_inline int engine_call(const struct engine_ops *engine, struct e
 {
 	int (*fn)(struct engine_vm *vm, struct syscript_call *call) = engine->call;
 
-	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL))
-		return fn(vm, call);
-	if (fn == static_call_query(engine_call_atomic))
+	if (static_call_is(engine_call_atomic, fn))
 		return static_call(engine_call_atomic)(vm, call);
-	if (likely(fn == static_call_query(engine_call_preemptible)))
+	if (likely(static_call_is(engine_call_preemptible, fn)))
 		return static_call(engine_call_preemptible)(vm, call);
 	return fn(vm, call);
 }

@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "engine.h"
+#include "engine_call.h"
 #include "internals.h"
 #include "run_priv.h"
 #include "scratch.h"
@@ -109,9 +110,7 @@ EXPORT_SYMBOL_NS_GPL(run_end_rare, COMPAT_NS(SYSCRIPT));
 /* Calls @fn on the caller's stack. */
 static __always_inline long call_here(long (*fn)(void *arg), void *arg)
 {
-	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL))
-		return fn(arg);
-	return likely(fn == static_call_query(run_enter)) ? static_call(run_enter)(arg) : fn(arg);
+	return likely(static_call_is(run_enter, fn)) ? static_call(run_enter)(arg) : fn(arg);
 }
 
 static __always_inline long run_as(struct run_priv *own, long (*fn)(void *arg), void *arg,
@@ -128,7 +127,10 @@ static __always_inline long run_as(struct run_priv *own, long (*fn)(void *arg), 
 	return ret;
 }
 
-/* Not inlined: each branch saves only the registers that it needs. */
+/*
+ * Not inlined: each branch saves only the registers that it needs. Where runs have no stacks of
+ * their own, there is one branch, for run_either().
+ */
 static noinline long run_preemptible(struct run_priv *own, long (*fn)(void *arg), void *arg,
 				     void *stack)
 {
