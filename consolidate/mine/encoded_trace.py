@@ -13,7 +13,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from consolidate import calltable
 from consolidate.trace import values
@@ -23,8 +22,8 @@ from consolidate.trace.reader import Thread, Trace
 OK, NONE = "ok", "none"
 # Seconds of computation between two calls that may still form one sequence.
 GAP = 0.02
-# Where fewer than one in RARE of such pairs of calls is that far apart, and none by more than
-# TAKEN gaps, the program did not compute: others had its CPU.
+# A longer pause, of up to TAKEN gaps, is no computation, but others had the CPU, where it is rare:
+# at most one in RARE pairs of such calls has one.
 RARE, TAKEN = 20, 10
 # Calls excluded for this reason end a stretch; other excluded calls are skipped.
 START_UP = "start-up: "
@@ -154,14 +153,19 @@ class Cutter:
             if last_end is not None and start is not None and start - last_end > self.gap:
                 found[i] = start - last_end
             last_end = None if start is None else start + (call.took or 0)
-        paused = Counter((calls[i - 1].name, calls[i].name) for i in found)
-        met = Counter(pair for a, b in pairwise(calls) if (pair := (a.name, b.name)) in paused)
+        if not found:
+            return set()
 
-        def is_own(i: int) -> bool:
-            pair = calls[i - 1].name, calls[i].name
-            return found[i] > TAKEN * self.gap or paused[pair] * RARE > met[pair]
+        def pair(i: int) -> tuple[str, str]:
+            return calls[i - 1].name, calls[i].name
 
-        return set(filter(is_own, found))
+        paused = Counter(map(pair, found))
+        met = Counter(map(pair, range(1, len(calls))))
+        return {
+            i
+            for i, length in found.items()
+            if length > TAKEN * self.gap or paused[pair(i)] * RARE > met[pair(i)]
+        }
 
     def cut(self, texts: list[str]) -> None:
         thread = self.tape.threads[self.owner]
