@@ -182,19 +182,17 @@ def calls(rounds: int) -> Samples:
     }
 
 
-def served(
-    rounds: int, wires: dict[str, list[str]], steps: int = STEPS, *, least: bool = False
-) -> Samples:
-    """Ratios of frames, by these ways on these wires, to recvmmsg(2) and sendmmsg(2).
-
-    Of each round; or one ratio, of the least that each took in any round.
-    """
+def served_rounds(rounds: int, steps: int, wires: dict[str, list[str]]) -> list[dict[str, float]]:
+    """What requests cost in each round, by frames in these ways on these wires, and by rivals."""
     ordinary_user.make_tun()
     names = [f"{wire} {way}" for wire, ways in wires.items() for way in ("mmsg", *ways)]
     names.append("device nothing")
-    rows = ordinary_user.in_namespaces("build/bench/frames", rounds, steps, ",".join(names))
-    if least:
-        rows = [{name: min(row[name] for row in rows) for name in rows[0]}]
+    return ordinary_user.in_namespaces("build/bench/frames", rounds, steps, ",".join(names))
+
+
+def served(rounds: int, wires: dict[str, list[str]]) -> Samples:
+    """Ratios of frames, by these ways on these wires, to recvmmsg(2) and sendmmsg(2)."""
+    rows = served_rounds(rounds, STEPS, wires)
     return {
         f"{way}_{wire}": [
             frames.cost(row, wire, way) / frames.cost(row, wire, "mmsg") for row in rows
