@@ -153,8 +153,8 @@ static void take_answers(struct client *client)
 	}
 }
 
-/* Did a forwarder not know the answers any more? Then it knows them again. */
-static bool has_forwarded(struct client *client)
+/* Lets a forwarder that knew not all answers learn them; true if it had to. */
+static bool had_to_learn(struct client *client)
 {
 	if (!answer_forwarded(client))
 		return false;
@@ -214,7 +214,7 @@ static uint64_t timed(struct text_server *server, void (*what)(struct text_serve
 	return measure_now() - start;
 }
 
-/* Forwarders answer at once what they know: a step in which one had to learn is not counted. */
+/* Forwarders answer at once what they know: a step in which one had to learn does not count. */
 static uint64_t step(struct client *client)
 {
 	uint64_t took;
@@ -222,7 +222,7 @@ static uint64_t step(struct client *client)
 	do {
 		client_send(client);
 		took = timed(client->server, client->server->step);
-	} while (is_kind(client, "dns") && has_forwarded(client));
+	} while (is_kind(client, "dns") && had_to_learn(client));
 	if (is_kind(client, "dns"))
 		take_answers(client);
 	else if (is_kind(client, "http"))
