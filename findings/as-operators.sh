@@ -9,7 +9,8 @@
 #            zeros, and a negative number has 64 bits. clang's assembler agrees.
 # Seen:      1 + 1 | 2 is 4, C's 2; 3 - 1 & 1 is 2, C's 0; 1 << 2 + 3 is 7, C's 32; 2 == 2 is -1;
 #            -8 >> 62 is 3, C's -1
-# Here:      constants reach our assembler as numbers, from the C compiler (tools/gen-constants).
+# Here:      expressions in assembler have parentheses around each operator
+#            (safety/kgcc/enter.S).
 
 # shellcheck disable=SC1091,SC2154 # what it defines is used below
 . "$(dirname "$0")/lib.sh"
